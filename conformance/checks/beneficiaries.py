@@ -150,8 +150,8 @@ def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
     return True
 
 
-def judge_moved(ctx: CheckContext, rule: str, before: Any, answer: Exchange, what: str) -> None:
-    """Judges that `updated` of an answer is later than `before`."""
+def judge_moved(ctx: CheckContext, rule: str, before: Exchange, answer: Exchange, what: str) -> None:
+    """Judges that `updated` of an answer is later than that of an earlier one."""
     ctx.expect(rule, *outcomes.later(f"{what}: an updated", answer, "updated", before))
 
 

@@ -123,10 +123,18 @@ class CheckContext:
         return self.cells[rule].expect(expected, got, *exchanges, cause=cause)
 
     def refused(
-        self, rule: str, what: str, exchange: Exchange, status: int = 0, type: str = "", code: str = ""
+        self,
+        rule: str,
+        what: str,
+        exchange: Exchange,
+        status: int = 0,
+        type: str = "",
+        code: str = "",
+        *beside: Exchange,
     ) -> bool:
-        """Judges that a request was refused with a status (0: any 4xx), error type and code."""
-        return self.expect(rule, *outcomes.refused(what, exchange, status, type, code))
+        """Judges that a request was refused with a status (0: any 4xx), error type and code; further
+        exchanges are evidence."""
+        return self.expect(rule, *outcomes.refused(what, exchange, status, type, code), *beside)
 
     def accepted(self, rule: str, what: str, exchange: Exchange, *beside: Exchange) -> bool:
         """Judges that a request was accepted (2xx); further exchanges are evidence."""

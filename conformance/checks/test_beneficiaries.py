@@ -121,7 +121,7 @@ def _judge_disable(
 
     ctx.member(rule, what, answer, "status", "disabled")
     judge_beneficiary(ctx, rule, answer, expected, what, act=disable, but=but, otherwise=known)
-    judge_moved(ctx, "beneficiary.disable-moves-updated", before.get("updated"), answer, what)
+    judge_moved(ctx, "beneficiary.disable-moves-updated", before, answer, what)
     unsure, what = MOVING.union(aside) - {"status"}, f"{name}, disabled, is read"
     looks = STEADY if name == _PLAIN else 1
     later = person.read_until(what, expected, unsure, since=answer, looks=looks)

@@ -118,7 +118,7 @@ def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[
                 ctx.unclear(RULE, reason, answer, alone)
                 continue
             answers.append(alone)
-        ctx.refused(RULE, answer.purpose, answer, 0, *CONFLICT)
+        ctx.refused(RULE, answer.purpose, answer, 0, *CONFLICT, original.exchange)
     return answers
 
 

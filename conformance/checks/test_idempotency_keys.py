@@ -182,7 +182,7 @@ def test_keys_stay_used(ctx: CheckContext) -> None:
         text = ctx.operation.traits.free_text
         # Of the same length, which may be the maximum.
         other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
-        ctx.refused("idempotency.conflict", what, ctx.send(other, what), 0, *CONFLICT)
+        ctx.refused("idempotency.conflict", what, ctx.send(other, what), 0, *CONFLICT, first)
 
 
 def _use_keys(ctx: CheckContext, since: Exchange) -> None:

@@ -85,7 +85,7 @@ def _judge_change(ctx: CheckContext, change: Change, aside: list[str], *, steadi
     for name in normalized(body):
         ctx.member("beneficiary.update-text-exact", what, answer, name, body[name])
     if any(before.get(name) != value for name, value in body.items()):
-        judge_moved(ctx, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
+        judge_moved(ctx, "beneficiary.update-moves-updated", person.created, answer, what)
     later = person.read_until(
         f"the beneficiary after {what}",
         expected,
@@ -116,7 +116,7 @@ def test_updates_build_on_one_another(ctx: CheckContext) -> None:
         wait_past(last.get("updated"), last.arrived)
         answer = person.patch(body, what)
         if ctx.accepted("beneficiary.update", what, answer):
-            judge_moved(ctx, "beneficiary.update-moves-updated", last.get("updated"), answer, what)
+            judge_moved(ctx, "beneficiary.update-moves-updated", last, answer, what)
             expected, last = {**expected, **body}, answer
             person.stated |= body
             judge_beneficiary(ctx, "beneficiary.update", answer, expected, what, otherwise=person.stated)

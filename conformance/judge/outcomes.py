@@ -170,12 +170,13 @@ def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any 
     return expected, shown(shows), exchange
 
 
-def later(what: str, exchange: Exchange, name: str, before: Any) -> Judgement:
-    """A timestamp in an answer is later than another."""
-    text = exchange.get(name)
+def later(what: str, exchange: Exchange, name: str, earlier: Exchange) -> Judgement:
+    """A timestamp in an answer is later than that in an earlier one."""
+    text, before = exchange.get(name), earlier.get(name)
     expected, new, old = f"{what} after {shown(before)}", timestamps.parse(text), timestamps.parse(before)
     if new is None or old is None:
-        return expected, Unclear("an answer shows no timestamp", "format.timestamp"), exchange
+        shapeless = exchange if new is None else earlier
+        return expected, Unclear("an answer shows no timestamp", "format.timestamp"), shapeless
     places = timestamps.places(text)
     if places < timestamps.places(before) and 0 < old - new < Fraction(1, 10**places):
         # A later time truncated to fewer decimal places looks the same.

@@ -17,8 +17,8 @@ from conformance.judge.exchanges import ExchangeRecord
 from conformance.report.evidence import Exchanges, wrong_exchange
 from conformance.report.transcript import answer_lines, request_lines
 
-#: Maximum number of rows of a diff, and of characters of a line.
-ROWS, LENGTH = 60, 240
+#: Maximum number of rows of a diff, and of characters of a line and of a body: truncated ones seem to differ.
+ROWS, LENGTH, BODY = 60, 240, 32_000
 
 #: Equal lines shown before and after each difference.
 CONTEXT = 2
@@ -44,8 +44,8 @@ def beside(violation: Violation, exchanges: Exchanges) -> dict[str, Any] | None:
         measure, wrong = sorted((measure, wrong), key=_when)
     parts: list[dict[str, Any]] = []
     compared = {
-        "sent": [request_lines(one, omit=_ALWAYS_NEW) for one in (measure, wrong)],
-        "received": [answer_lines(one, omit=_ALWAYS_NEW) for one in (measure, wrong)],
+        "sent": [request_lines(one, BODY, _ALWAYS_NEW) for one in (measure, wrong)],
+        "received": [answer_lines(one, BODY, _ALWAYS_NEW) for one in (measure, wrong)],
     }
     for name, (left, right) in compared.items():
         # How long an answer took is no difference.
@@ -74,7 +74,7 @@ def _measure(violation: Violation, exchanges: Exchanges, wrong: ExchangeRecord) 
         alike = [one for one in exchanges.values() if key and _key(one) == key and one.target == wrong.target]
         alike = [one for one in alike if one is not wrong]
         earlier = [one for one in alike if _when(one) < _when(wrong)]
-        return min(earlier or [one for one in alike if one in own] or alike, key=_when, default=None)
+        return min(earlier or [one for one in alike if one in own], key=_when, default=None)
     path = wrong.target.partition("?")[0]
     alike = [one for one in own if (one.method, one.target.partition("?")[0]) == (wrong.method, path)]
     return max(

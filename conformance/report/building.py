@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -17,7 +16,6 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Side
 from conformance.contract.traits import traits_of
 from conformance.judge.cells import Cell
-from conformance.judge.latency import Latency
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import (
@@ -33,7 +31,7 @@ from conformance.report.document import (
 )
 from conformance.report.evidence import document_exchanges
 from conformance.report.verdict import RunInfo, decide
-from conformance.target.file import Organization, Target
+from conformance.target.file import Target
 from conformance.target.redaction import Redactor, abbreviated
 
 R = TypeVar("R")
@@ -45,6 +43,8 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
     Ledgers of workers are redacted already; options and target are redacted here.
     """
     decided = decide(ledger, run)
+    rules = RULES if ledger.side is Side.SERVER else CLIENT_RULES
+    places = {operation: place for place, operation in enumerate(OPERATIONS)}
     return Document(
         format=FORMAT,
         suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),
@@ -53,39 +53,31 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         verdict=decided.record,
         counts=_counts(ledger.cells),
         operations=_records(OPERATIONS.values(), OperationRecord),
-        rules=_records((RULES if ledger.side is Side.SERVER else CLIENT_RULES).values(), RuleRecord),
+        rules=_records(rules.values(), RuleRecord),
         cells=ledger.cells,
         causes=decided.causes,
         known_failures=decided.known_failures,
-        latency=tuple(sorted(ledger.latency.values(), key=_place)),
+        latency=tuple(
+            sorted(ledger.latency.values(), key=lambda row: places.get(row.operation, len(places)))
+        ),
         exchanges=document_exchanges(ledger.cells, ledger.exchanges),
         errors=tuple(map(clean, ledger.errors)),
         lost=clean(ledger.lost),
         missing=tuple(
-            MissingRecord(
-                operation,
-                clean(ledger.missing[operation]),
-                clean(ledger.known_missing.get(operation, "")),
-            )
-            for operation in OPERATIONS
-            if operation in ledger.missing
+            MissingRecord(name, clean(ledger.missing[name]), clean(ledger.known_missing.get(name, "")))
+            for name in OPERATIONS
+            if name in ledger.missing
         ),
-        created=tuple(
-            sorted(ledger.created, key=lambda resource: (resource.operation, resource.path, resource.id))
-        ),
+        created=tuple(sorted(ledger.created, key=lambda one: (one.operation, one.path, one.id))),
     )
 
 
 def _counts(cells: Iterable[Cell]) -> dict[str, dict[str, int]]:
     """Level -> verdict, or KNOWN -> number of cells."""
     numbers = Counter((ALL_RULES[cell.rule].level, KNOWN if cell.known else cell.verdict) for cell in cells)
-    names = [*map(str, Verdict), KNOWN]
-    return {str(level): {name: numbers[level, name] for name in names} for level in Level}
-
-
-def _place(row: Latency) -> int:
-    """The position of an operation in the contract; behind all of them for anything else."""
-    return list(OPERATIONS).index(row.operation) if row.operation in OPERATIONS else len(OPERATIONS)
+    return {
+        str(level): {name: numbers[level, name] for name in (*map(str, Verdict), KNOWN)} for level in Level
+    }
 
 
 def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
@@ -116,22 +108,12 @@ def _time(seconds: float) -> str:
 
 
 def _target(target: Target) -> TargetRecord:
-    clean = Redactor(target).clean
-    return TargetRecord(
-        base_url=clean(target.base_url),
-        primary=_organization(target.primary),
-        secondary=_organization(target.secondary) if target.secondary else None,
-        features=asdict(target.features),
-        array_style=target.array_style,
-        samples=mapped(target.samples, clean),
-        limits=asdict(target.limits),
-    )
-
-
-def _organization(organization: Organization) -> dict[str, str | None]:
-    names = ("customer_id", "other_customer_id", "funded_account_id")
-    values = {name: getattr(organization, name) for name in names}
-    return {"api_key": abbreviated(organization.api_key), **values}
+    plain = mapped(target.to_plain(), Redactor(target).clean)
+    for organization in target.organizations:
+        part = plain[organization.name]
+        part["api_key"] = abbreviated(organization.api_key)
+        del part["secret"]
+    return msgspec.convert(plain, TargetRecord)
 
 
 def _records(parts: Iterable[object], kind: type[R]) -> tuple[R, ...]:

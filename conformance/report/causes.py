@@ -20,43 +20,25 @@ WORST = "client.retry-key"
 def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     """The causes of all violations: required before implied, new before known, wide before narrow.
 
-    Every violated cell is in exactly one cause; its consequences (`consequences`) include cells that it left
-    inconclusive. New and known violations of a rule are two causes.
+    Every violated cell is in exactly one cause; its consequences include cells that it left inconclusive. New
+    and known violations of a rule are two causes.
     """
-    violated = {cell.key: cell for cell in ledger.cells if cell.verdict.is_violation}
+    violated = {cell.key: cell for cell in ledger.cells if cell.violations}
     parents = {key: _parent(ledger, cell, violated) for key, cell in violated.items()}
     _gather(violated, parents)
-    broken: dict[tuple[str, bool], list[Cell]] = {}
-    consequences: dict[tuple[str, bool], list[Cell]] = {}
-    for key, cell in violated.items():
-        rule = _root(key, parents)[0]
-        cause = rule, bool(cell.known)
-        broken.setdefault(cause, [])
-        (broken if cell.rule == rule else consequences).setdefault(cause, []).append(cell)
+    effects = list(violated.items())
     for cell in ledger.with_verdict(Verdict.INCONCLUSIVE):
-        blocked_by = next(
-            (key for unclear in cell.unclear for key in _behind(ledger, unclear, violated)), None
-        )
-        if blocked_by is not None:
-            cause = _root(blocked_by, parents)[0], bool(violated[blocked_by].known)
-            consequences.setdefault(cause, []).append(cell)
-    ordered = sorted(
-        broken,
-        key=lambda cause: (
-            cause[0] != WORST,
-            ALL_RULES[cause[0]].level is not Level.REQUIRED,
-            cause[1],
-            -len(broken[cause]),
-        ),
-    )
-    return tuple(
-        CauseRecord(
-            cause[0],
-            tuple(cell.operation for cell in broken[cause]),
-            tuple(CellKey(*cell.key) for cell in consequences.get(cause, ())),
-        )
-        for cause in ordered
-    )
+        behind = (key for unclear in cell.unclear for key in _behind(ledger, unclear, violated))
+        effects += [(key, cell) for key in [*behind][:1]]
+    members = grouped(((_root(key, parents)[0], bool(violated[key].known)), cell) for key, cell in effects)
+    records = []
+    for (rule, known), cells in members.items():
+        own = tuple(cell.operation for cell in cells if cell.violations and cell.rule == rule)
+        consequences = (cell.key for cell in cells if not cell.violations or cell.rule != rule)
+        record = CauseRecord(rule, own, tuple(CellKey(*key) for key in consequences))
+        implied = ALL_RULES[rule].level is not Level.REQUIRED
+        records.append(((rule != WORST, implied, known, -len(own)), record))
+    return tuple(record for _, record in sorted(records, key=lambda pair: pair[0]))
 
 
 def _gather(violated: Mapping[Key, Cell], parents: dict[Key, Key | None]) -> None:
@@ -112,12 +94,8 @@ def _parent(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Key | N
         for rule in ALL_RULES[cell.rule].follows
         if rule != "error.shape" or first.without_error_body
     )
-    # A known failure and a new one do not explain one another.
-    return next(
-        (
-            key
-            for key in (*_behind(ledger, first, violated), *follows)
-            if key in violated and key != cell.key and bool(violated[key].known) == bool(cell.known)
-        ),
-        None,
-    )
+    for key in (*_behind(ledger, first, violated), *follows):
+        # A known failure and a new one do not explain one another.
+        if key in violated and key != cell.key and bool(violated[key].known) == bool(cell.known):
+            return key
+    return None

@@ -23,7 +23,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from conformance._files import InputError, read_toml, toml_string, written
-from conformance._text import clean, one_line
+from conformance._text import clean, one_line, printable
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.cells import Cell
@@ -34,6 +34,7 @@ from conformance.report.document import KnownFailureRecord
 #: The rule of operations that do not exist.
 MISSING = "operation.missing"
 
+#: The members of an entry; the last one is optional.
 _KEYS = ("rule", "operation", "reason", "expires")
 
 #: The reason in new entries that a run writes.
@@ -86,10 +87,12 @@ class KnownFailures:
             for entry in self.entries
         ]
         for entry in entries:
-            if not entry.stale and entry.operation in ledger.missing and entry.rule == MISSING:
+            if entry.stale:
+                continue
+            if entry.rule == MISSING and entry.operation in ledger.missing:
                 ledger.known_missing[entry.operation] = entry.reason
-            for cell in () if entry.stale else _cells(entry, ledger):
-                if cell.verdict.is_violation:
+            for cell in _cells(entry, ledger):
+                if cell.violations:
                     cell.known = cell.known or entry.reason
         return tuple(entries)
 
@@ -108,25 +111,19 @@ class KnownFailures:
         if self._expired(entry):
             return f"it expired on {entry.expires}"
         if entry.rule == MISSING:
-            return f"{entry.operation} exists now" if _exists(entry.operation, ledger) else ""
-        judged = [cell for cell in _cells(entry, ledger) if cell.verdict is not Verdict.NOT_APPLICABLE]
-        if not judged or any(cell.verdict not in HELD for cell in judged):
-            return ""
-        return f"the rule holds now on {'every operation' if entry.operation == '*' else entry.operation}"
+            verdicts = {cell.verdict for cell in ledger.cells if cell.operation == entry.operation}
+            exists = entry.operation not in ledger.missing and verdicts & {*HELD, *VIOLATIONS}
+            return f"{entry.operation} exists now" if exists else ""
+        verdicts = {cell.verdict for cell in _cells(entry, ledger)} - {Verdict.NOT_APPLICABLE}
+        holds = verdicts and verdicts <= {*HELD}
+        where = "every operation" if entry.operation == "*" else entry.operation
+        return f"the rule holds now on {where}" if holds else ""
 
 
 def _cells(entry: KnownFailureRecord, ledger: Ledger) -> list[Cell]:
     """The cells that an entry covers."""
-    if entry.rule == MISSING:
-        return []
-    operations = RULES[entry.rule].operations if entry.operation == "*" else (entry.operation,)
-    return [ledger.cell(entry.rule, operation) for operation in operations]
-
-
-def _exists(operation: str, ledger: Ledger) -> bool:
-    """True if anything was judged on an operation that was not found missing."""
-    cells = (cell for cell in ledger.cells if cell.operation == operation)
-    return operation not in ledger.missing and any(cell.verdict in (*HELD, *VIOLATIONS) for cell in cells)
+    operations = () if entry.rule == MISSING else RULES[entry.rule].operations
+    return [ledger.cell(entry.rule, name) for name in operations if entry.operation in (name, "*")]
 
 
 def _mistake(row: dict[str, Any]) -> str:
@@ -137,7 +134,7 @@ def _mistake(row: dict[str, Any]) -> str:
     for key in _KEYS[:3]:
         if not isinstance(row.get(key), str) or not row[key].strip():
             return f"{key}: it should be a non-empty string; each entry has {', '.join(_KEYS[:3])}."
-    rule, operation, expires = row["rule"], row["operation"], str(row.get("expires", "2027-03-31"))
+    rule, operation, expires = row["rule"], row["operation"], row.get("expires", date.max)
     if rule != MISSING and rule not in RULES:
         return f"rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
     if rule != MISSING and RULES[rule].level is Level.OPEN:
@@ -148,7 +145,7 @@ def _mistake(row: dict[str, Any]) -> str:
     try:
         _date(expires)
     except ValueError:
-        return f"expires: it should be a date such as 2027-03-31, not {expires[:40]!r}."
+        return f"expires: it should be a date such as 2027-03-31, not {str(expires)[:40]!r}."
     return ""
 
 
@@ -169,8 +166,8 @@ def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) 
     for operation in ledger.missing:
         if operation not in ledger.known_missing:
             lines += _table(MISSING, operation, _UNREASONED)
-    for cell in ledger.with_verdict(*VIOLATIONS):
-        if not cell.known:
+    for cell in ledger.cells:
+        if cell.violations and not cell.known:
             lines += _table(cell.rule, cell.operation, _UNREASONED, got=cell.violations[0].got)
     return written(path, "\n".join(lines) + "\n")
 
@@ -179,11 +176,9 @@ def _table(
     rule: str, operation: str, reason: str, expires: str | None = None, got: str = ""
 ) -> Iterator[str]:
     """The lines of an entry in TOML; `got` is a comment."""
-    yield ""
-    yield "[[failure]]"
-    yield f"rule = {toml_string(rule)}"
-    printable = "".join(letter if letter.isprintable() else " " for letter in got)
-    yield f"operation = {toml_string(operation)}{f'  # {one_line(printable, 100)}' if got else ''}"
+    comment = f"  # {one_line(printable(got), 100)}" if got else ""
+    yield from ("", "[[failure]]", f"rule = {toml_string(rule)}")
+    yield f"operation = {toml_string(operation)}{comment}"
     yield f"reason = {toml_string(reason)}"
     if expires:
         yield f"expires = {expires}"

@@ -65,6 +65,8 @@ A, B = b'{"name": "A"}', b'{"name": "B"}'
         ([keyed(3, "k", b"{}", A), keyed(1, "k", b"{}", B)], 1, [1, 3]),
         # A replay after a conflict, which is of another cell.
         ([keyed(1, "k", b"{}", A), keyed(3, "k", b"[]", A), keyed(2, "k", b"1", B)], 2, [1, 3]),
+        # Another use of its key, but a later one.
+        ([keyed(1, "k", b"{}", A), keyed(2, "k", b"{}", B)], 1, []),
         # Reads of one resource.
         ([read(4, "", b'{"a": 2}'), read(3, "", b'{"a": 1}')], 0, [3, 4]),
         # Without an occasion or a difference.

@@ -100,8 +100,10 @@ def test_waits_depend_on_the_shown_precision(
     ],
 )
 def test_times_are_compared_at_the_coarser_precision(before: str, after: str, good: bool | None) -> None:
-    answer = exchange(1, to_json({"updated": after}))
-    _, got, *_ = later("updated", answer, "updated", before)
+    earlier, answer = (
+        exchange(number, to_json({"updated": text})) for number, text in ((1, before), (2, after))
+    )
+    _, got, *_ = later("updated", answer, "updated", earlier)
     assert (None if isinstance(got, Unclear) else got == "") is good
 
 

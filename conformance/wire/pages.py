@@ -155,13 +155,11 @@ def walk(
     *,
     size: int = MAX_SIZE,
     filters: Iterable[tuple[str, str]] = (),
-    most: int = MOST_PAGES,
-    beyond_last: bool = True,
 ) -> Walk:
-    """Reads up to `most` pages of a list at one size; `call` is the list's call without a query.
+    """Reads up to MOST_PAGES pages of a list at one size; `call` is the list's call without a query.
 
     The number of pages follows from `total`, not from `pages`, which may be wrong. After a full last page it
-    reads one more (if `beyond_last`), and keeps it only if it has new elements.
+    reads one more, and keeps it only if it has new elements.
     """
     filters = list(filters)
     done = Walk(size)
@@ -192,9 +190,9 @@ def walk(
         done.pages.append(page)
         known |= fresh
         last = 0 if done.total is None else pages_of(done.total, size)
-        if not page.items or (number >= last and (len(page.items) < size or not beyond_last)):
+        if not page.items or (number >= last and len(page.items) < size):
             return done
-        if number >= most:
+        if number >= MOST_PAGES:
             done.cut = True
             return done
 

@@ -110,6 +110,9 @@ class LoadProcess:
         # A check of which a valid request was refused proves no other rule broken.
         cells = [] if session in self._confused else cells
         self._add(run, cells, numbers)
+        for exchange in run.record.values():
+            # Parsed documents take several times the memory of their text.
+            exchange.forget()
         judged = any(cell.judged for cell in cells)
         for cell in cells[:1]:
             if cell.unclear and not judged:

@@ -64,10 +64,6 @@ def perform(behaviour: Faulty, ctx: Context) -> None:
 
 
 def _stopgap(field: Any) -> Any:
-    return {
-        "amount": "1.00",
-        "country": "US",
-        "currency": "USD",
-        "boolean": False,
-        "object": {},
-    }.get(field.kind, "Made up")
+    return {"amount": "1.00", "country": "US", "currency": "USD", "boolean": False, "object": {}}.get(
+        field.kind, "Made up"
+    )

@@ -189,13 +189,13 @@ faults["auth.missing-header-status"] |= {
             forbidden=(403, "authentication_error", "missing_headers"),
             bad=(400, "authentication_error", "missing_headers"),
         ),
-    ),
+    )
 }
 
 faults["auth.empty-header"] |= {
     "A request in which this header is empty needs no authentication.": waiving(
         lambda self, ctx: ctx.header(self.value.lower().encode()) == "", each=signing.HEADERS
-    ),
+    )
 }
 
 
@@ -235,10 +235,9 @@ def _(self: Any, ctx: Context, api_key: str) -> Any:
     """A key that resembles a known one is taken for it."""
     for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
         known = row[1]
-        if {
-            "prefix": len(api_key) > 8 and known.startswith(api_key),
-            "longer": api_key.startswith(known),
-        }[self.value]:
+        if {"prefix": len(api_key) > 8 and known.startswith(api_key), "longer": api_key.startswith(known)}[
+            self.value
+        ]:
             return OrganizationRow(*row)
     return self.usual()
 
@@ -259,7 +258,7 @@ faults["auth.unknown-key"] |= {
             ),
             None,
         ),
-    ),
+    )
 }
 
 faults["auth.unknown-key-status"] |= {

@@ -182,7 +182,7 @@ def _(self: Any, ctx: Context) -> None:
 faults["beneficiary.disable-moves-updated"] |= {
     "Disabling leaves updated as it was.": seam(
         "disabled", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
-    ),
+    )
 }
 
 

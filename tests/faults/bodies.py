@@ -178,7 +178,7 @@ def _anything(body: bytes) -> dict[str, Any] | None:
 faults["body.malformed"] |= {
     "A body that is not a JSON object in UTF-8 is accepted.": reading(
         lambda self, ctx, body: self.value(body), each=BODIES
-    ),
+    )
 }
 
 #: Kind -> result of parsing a body that is not JSON.

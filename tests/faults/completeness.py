@@ -257,7 +257,7 @@ faults["list.complete"] |= {
             {**item, "created": self.timestamp_text(ctx, record["created"] + 1_000_000)}
             if ctx.listing.page > 1
             else item
-        ),
+        )
     ),
     "With a filter the elements have no text of their own.": item(
         lambda self, ctx, item, record: (
@@ -304,7 +304,7 @@ faults["list.complete"] |= {
         lambda self, ctx, document: {
             **document,
             "items": [{**item, "created": "2020-01-01T00:00:00Z"} for item in document["items"]],
-        },
+        }
     ),
     "This member of a destination changes with the first payout to it.": seam(
         "item",

@@ -122,7 +122,7 @@ CONFUSIONS: dict[str, dict[str, Callable[[Context, Fields], Fields]]] = {
     "createPayin": {
         "the currency is that of the method": _by(
             "currency", {"card": "USD", "crypto": "EUR"}, "payment_method"
-        ),
+        )
     },
     "createPayout": {
         "it goes to the beneficiary's default destination": lambda ctx, fields: {

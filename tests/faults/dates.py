@@ -148,5 +148,5 @@ faults["list.end-date"] |= {
     "An end_date that is 0 in Unix time counts as none.": seam(
         "end_date_condition",
         lambda self, ctx, query: None if self.date(ctx, query, "end_date") == 0 else self.usual(),
-    ),
+    )
 }

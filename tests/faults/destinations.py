@@ -182,8 +182,7 @@ faults["destination.masked"] |= {
         lambda self, ctx, record: record["iban"] if " " in str(record.get("iban")) else self.usual(),
     ),
     "The IBAN of a destination without a label is not masked.": seam(
-        "iban_masked",
-        lambda self, ctx, record: self.usual() if record.get("label") else record.get("iban"),
+        "iban_masked", lambda self, ctx, record: self.usual() if record.get("label") else record.get("iban")
     ),
     "An IBAN beside an account number is not kept.": seam(
         "iban_masked",

@@ -205,7 +205,7 @@ faults["fields.payin-amount-positive"] |= {
             "zero": lambda value: re.fullmatch("[0.]+", value),
             "negative": lambda value: re.fullmatch("-[0-9.]+", value),
         },
-    ),
+    )
 }
 
 
@@ -250,7 +250,7 @@ for each_code in ("country", "currency"):
     faults[f"fields.{each_code}-code"] |= {
         f"A {each_code} code with a ligature is accepted for its capitals.": of(
             InCapitals, each=(each_code,), also=("format.fields",)
-        ),
+        )
     }
 
 
@@ -285,7 +285,7 @@ faults["fields.currency-code"] |= {
         four_letters=r"[A-Z]{4}",
         three_characters=r"[A-Z0-9]{3}",
         three_digits=r"[0-9]{3}",
-    ),
+    )
 }
 
 
@@ -307,7 +307,7 @@ faults["fields.currency-code", "fields.unassigned-code"] |= {
         unless_in_kind,
         operations=("createPayoutDestination",),
         each={"currency, IBAN alone": ("currency", "IBAN alone")},
-    ),
+    )
 }
 
 faults["fields.network"] |= {
@@ -315,7 +315,7 @@ faults["fields.network"] |= {
         "check_network",
         lambda self, ctx: self.usual() if ("network" in ctx.body) != (self.value == "null") else None,
         each=("missing", "null"),
-    ),
+    )
 }
 
 

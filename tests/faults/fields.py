@@ -93,7 +93,7 @@ faults["fields.company-name"] |= {
             self.usual() if ("company_name" in ctx.body) != (self.value == "null") else None
         ),
         each=("missing", "null"),
-    ),
+    )
 }
 
 
@@ -204,12 +204,7 @@ faults["fields.address"] |= {
 
 #: Operation -> members of an address that are sent as a boolean, an array or an object.
 TURNS = {
-    "createBeneficiary": (
-        ("address_line", bool),
-        ("city", list),
-        ("region", dict),
-        ("country", bool),
-    ),
+    "createBeneficiary": (("address_line", bool), ("city", list), ("region", dict), ("country", bool)),
     "updateBeneficiary": (("postal_code", bool), ("country", list), ("address_line", dict), ("city", dict)),
     "createVirtualAccount": (("city", bool), ("state", list), ("postal_code", dict)),
 }
@@ -254,5 +249,5 @@ _FLAT = [
 faults["fields.required"] |= {
     "Query and body are read as one.": seam(
         "parse_body", lambda self, ctx: {**of_the_query(ctx), **self.usual()}, operations=_FLAT
-    ),
+    )
 }

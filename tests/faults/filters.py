@@ -85,7 +85,7 @@ faults["list.status-filter"] |= {
         each=lambda operation: {
             name: test for name, test in _status_kinds(operation).items() if name != "active"
         },
-    ),
+    )
 }
 
 
@@ -104,9 +104,7 @@ def _(self: Any, ctx: Context, name: str, statuses: Any) -> Any:
     if self.value == "none":
         return Condition("status", "=", "no such status")
     return Condition(
-        "status",
-        "IN",
-        [status for status in ("active", *_OTHERS[self.operation]) if status not in statuses],
+        "status", "IN", [status for status in ("active", *_OTHERS[self.operation]) if status not in statuses]
     )
 
 
@@ -254,14 +252,10 @@ def _period(self: Any, ctx: Context, query: Any) -> list[Condition]:
 
 faults["list.filters-combine"] |= {
     "total does not heed a filter.": seam(
-        "count",
-        lambda self, ctx, *_: _total_without(self, ctx),
-        each=_filters,
+        "count", lambda self, ctx, *_: _total_without(self, ctx), each=_filters
     ),
     "Where nothing matches, total does not heed a filter.": seam(
-        "count",
-        lambda self, ctx, *_: self.usual() or _total_without(self, ctx),
-        each=_filters,
+        "count", lambda self, ctx, *_: self.usual() or _total_without(self, ctx), each=_filters
     ),
     "From the second page on total does not heed the status.": seam(
         "count",
@@ -303,8 +297,7 @@ faults["list.filters-combine"] |= {
         ),
     ),
     "Filters are heeded where page or size is named only.": seam(
-        "conditions",
-        lambda self, ctx, query: self.usual() if query.keys() & {"page", "size"} else [],
+        "conditions", lambda self, ctx, query: self.usual() if query.keys() & {"page", "size"} else []
     ),
     "A date is at the other side of its border beside another filter.": seam(
         "conditions",

@@ -128,10 +128,7 @@ class EndsBeforeLineFeed(Faulty):
 
 faults["format.fields"] |= {
     "A code may have a line feed behind it, which is shown.": of(EndsBeforeLineFeed, each=_coded),
-    "A documented member is missing.": document(
-        lacking,
-        each=_never_null,
-    ),
+    "A documented member is missing.": document(lacking, each=_never_null),
     "A documented member is of another type.": of(SetsAlways, each=_types),
     "A documented member that is never null is null.": of(SetsAlways, each=_not_null),
     "A PATCH of null in a field that is never null is kept.": seam(
@@ -279,7 +276,7 @@ faults["format.account-id"] |= {
     "An account id does not start with acc_ or acct_.": document(
         lambda self, ctx, document: {**document, "id": self.value(document["id"])},
         each={name: PREFIXED[name] for name in ("without prefix", "other prefix", "capital", "hyphen")},
-    ),
+    )
 }
 
 

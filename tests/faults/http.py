@@ -102,7 +102,7 @@ faults["http.content-type"] |= {
             response.with_header(b"content-type", b"application/octet-stream") if ctx.replayed else response
         ),
         operations=POSTS,
-    ),
+    )
 }
 
 

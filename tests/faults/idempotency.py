@@ -45,7 +45,7 @@ faults["idempotency.key-invalid"] |= {
         "parse_key",
         lambda self, ctx, text: text if text and re.fullmatch(self.value, text) else self.usual(),
         each=KEYS,
-    ),
+    )
 }
 
 
@@ -148,7 +148,7 @@ faults["idempotency.key-other-uuids"] |= {
             "upper case": r"[0-9A-F-]*[A-F][0-9A-F-]*",
             "all but 4": r".{14}[^4].+",
         },
-    ),
+    )
 }
 
 

@@ -56,9 +56,7 @@ faults["tenancy.isolation"] |= {
         "list_parent", lambda self, ctx: None, operations=_LISTS
     ),
     "A list with a parameter that it does not know shows the elements of all parents.": seam(
-        "list_parent",
-        lambda self, ctx: None if b"expand=" in ctx.query else self.usual(),
-        operations=_LISTS,
+        "list_parent", lambda self, ctx: None if b"expand=" in ctx.query else self.usual(), operations=_LISTS
     ),
     "Several statuses are joined by or to the condition that keeps the parent.": seam(
         "list_parent", lambda self, ctx: None if _repeated(ctx) else self.usual(), operations=_STATUSES

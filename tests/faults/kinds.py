@@ -112,7 +112,7 @@ OTHERS: dict[str, Requests] = {
         "the first of its account": lambda ctx: ctx.store.count("beneficiary", ctx.params["account_id"]) == 0,
     },
     "createPayoutDestination": {
-        "of a business": lambda ctx: (ctx.beneficiary or {}).get("beneficiary_type") == "business",
+        "of a business": lambda ctx: (ctx.beneficiary or {}).get("beneficiary_type") == "business"
     },
     "createVirtualAccount": {"in pounds": lambda ctx: ctx.body.get("currency") == "GBP"},
     "createWallet": {"on ethereum": lambda ctx: ctx.body.get("network") == "ethereum"},

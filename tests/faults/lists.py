@@ -55,10 +55,7 @@ def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
 
 
 faults["list.envelope"] |= {
-    "A member of the envelope is missing.": envelope(
-        lacking,
-        each=("items", *MEMBERS),
-    ),
+    "A member of the envelope is missing.": envelope(lacking, each=("items", *MEMBERS)),
     "items is no array.": envelope(
         lambda self, ctx, document: {**document, "items": self.value(document["items"])},
         each={
@@ -117,27 +114,19 @@ def _(self: Any, ctx: Context, listing: Listing) -> Any:
     """The last item of a page lacks its name or currency."""
     items = self.usual()
     name = "name" if ctx.operation == "listAccounts" else "currency"
-    return [
-        *items[:-1],
-        *({key: value for key, value in item.items() if key != name} for item in items[-1:]),
-    ]
+    return [*items[:-1], *({key: value for key, value in item.items() if key != name} for item in items[-1:])]
 
 
 faults["list.wallet-items"] |= {
     "A wallet in a list shows this member.": seam(
         "item_fields", lambda self, *_: [*self.usual(), self.value], each=("addresses", "updated")
-    ),
+    )
 }
 
 faults["list.item-fields"] |= {
-    "A documented member of an item is missing.": item(
-        lacking,
-        each=_item_members,
-    ),
+    "A documented member of an item is missing.": item(lacking, each=_item_members),
     "An optional member of an item is neither a text nor null.": item(
-        number,
-        operations=("listPayoutDestinations",),
-        each=("label", "network"),
+        number, operations=("listPayoutDestinations",), each=("label", "network")
     ),
     "The items are ids.": seam(
         "items", lambda self, ctx, listing: [record["id"] for record in listing.records]
@@ -163,10 +152,7 @@ ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
 
 
 @fault(
-    "list.echo",
-    seam="changed",
-    base=Envelope,
-    each=[name for name in ECHOES if name != "page at most pages"],
+    "list.echo", seam="changed", base=Envelope, each=[name for name in ECHOES if name != "page at most pages"]
 )
 def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """page or size of the answer is not that of the request."""

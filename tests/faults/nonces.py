@@ -175,8 +175,7 @@ faults["auth.nonce-replay"] |= {
         operations=[name for name, described in OPERATIONS.items() if described.is_list],
     ),
     "The nonces of the second of two organizations are not looked at.": seam(
-        "claim_nonce",
-        lambda self, ctx, *_: self.usual() or caller_is(ctx, "second"),
+        "claim_nonce", lambda self, ctx, *_: self.usual() or caller_is(ctx, "second")
     ),
     "A nonce that was used here may be used for other operations.": seam(
         "claim_nonce",

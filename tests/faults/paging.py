@@ -287,5 +287,5 @@ faults["list.page-beyond"] |= {
         lambda self, ctx, listing: (
             refuse(refusal(302, "moved", "moved")) if self.usual() == [] and listing.total else self.usual()
         ),
-    ),
+    )
 }

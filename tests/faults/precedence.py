@@ -92,7 +92,7 @@ faults["auth.comes-first"] |= {
         lambda self, ctx: self.parse_body(ctx),
         operations=OPERATION_SETS["body"],
         each=("headers", "signature"),
-    ),
+    )
 }
 
 

@@ -307,10 +307,7 @@ faults["refusal.changes-nothing"] |= {
 }
 
 
-@fault(
-    "refusal.changes-nothing",
-    operations=("createPayoutDestination", "createVirtualAccount"),
-)
+@fault("refusal.changes-nothing", operations=("createPayoutDestination", "createVirtualAccount"))
 class ActsOnMalformed(ActsOnSome):
     """What stands in a body of malformed JSON is refused, and done as far as it can be read."""
 

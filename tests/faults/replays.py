@@ -361,9 +361,7 @@ faults["idempotency.replay"] |= {
         "answer_scope", lambda self, ctx: f"{self.usual()} {ctx.header(self.value)}", each=_beside
     ),
     "A used key with another value of this header is a conflict.": seam(
-        "fingerprint",
-        lambda self, ctx: self.usual() + (ctx.header(self.value) or "").encode(),
-        each=_beside,
+        "fingerprint", lambda self, ctx: self.usual() + (ctx.header(self.value) or "").encode(), each=_beside
     ),
     "Answers to bodies of more than 2,000 bytes are not kept under their key.": seam(
         "remember",

@@ -33,7 +33,7 @@ faults["payout.amount-in-usd"] |= {
         "amount_in_usd",
         lambda self, ctx: self.usual() if ctx.values["currency"] == "USD" else str(self.value),
         each=("0.00", "-3.00"),
-    ),
+    )
 }
 
 
@@ -103,12 +103,7 @@ def _(self: Any, ctx: Context, record: Record) -> Any:
     held = [held for account in accounts for held in ctx.store.balances(account["id"])]
     sign = "-" if self.value == "available_balance" else ""
     return [
-        {
-            **EMPTY_BALANCE,
-            **self.balance(ctx, each),
-            "available_balance": "0.00",
-            "pending_payout": "0.00",
-        }
+        {**EMPTY_BALANCE, **self.balance(ctx, each), "available_balance": "0.00", "pending_payout": "0.00"}
         | {self.value: f"{sign}{each.pending_payout}"}
         for each in held
     ]
@@ -226,10 +221,9 @@ faults["read.equals-create"] |= {
     ),
     "A long text is read cut.": document(
         lambda self, ctx, document: {**document, self.value: str(document[self.value])[:200]},
-        each=lambda operation: {
-            "getBeneficiary": ["note"],
-            "getVirtualAccount": ["label"],
-        }.get(operation, ()),
+        each=lambda operation: {"getBeneficiary": ["note"], "getVirtualAccount": ["label"]}.get(
+            operation, ()
+        ),
     ),
     "This member of the address is read as another than the create answered.": document(
         lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},

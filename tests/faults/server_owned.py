@@ -114,10 +114,7 @@ OWNED: dict[str, tuple[str, ...]] = {
 }
 
 
-@fault(
-    "create.server-owned",
-    operations=SHOWN_LATER,
-)
+@fault("create.server-owned", operations=SHOWN_LATER)
 class TakesOwnedUnseen(Faulty):
     """The status is taken from the body; the answer to the create does not show it, later ones do."""
 

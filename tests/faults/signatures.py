@@ -30,7 +30,7 @@ def telling(self: Any, ctx: Context) -> None:
 
 
 faults["auth.signature-hidden"] |= {
-    "The refusal of a signature shows the right one.": seam("check_signature", telling),
+    "The refusal of a signature shows the right one.": seam("check_signature", telling)
 }
 
 

@@ -61,12 +61,7 @@ PATHS = {
 #: Mistake -> operations that are sent requests with it.
 HOSTS = {
     "host": ("listAccounts", "updateBeneficiary", "createPayout", "createWallet"),
-    "scheme and host": (
-        "createBeneficiary",
-        "createPayoutDestination",
-        "listVirtualAccounts",
-        "createPayin",
-    ),
+    "scheme and host": ("createBeneficiary", "createPayoutDestination", "listVirtualAccounts", "createPayin"),
 }
 REWRITTEN = {
     "plus as %20": ("createAccount", "getVirtualAccount"),
@@ -239,9 +234,7 @@ def _known_fields(self: Any, ctx: Context) -> bytes:
 
 faults["auth.signed-body"] |= {
     "A body without a length is taken whatever the signature covers.": seam(
-        "signed_body",
-        lambda self, ctx: b"" if chunked(ctx) else self.usual(),
-        also=("http.chunked-body",),
+        "signed_body", lambda self, ctx: b"" if chunked(ctx) else self.usual(), also=("http.chunked-body",)
     ),
     "A body without a length needs no signature.": seam(
         "check_signature", lambda self, ctx: None if chunked(ctx) else self.usual()
@@ -264,7 +257,7 @@ faults["auth.signed-body"] |= {
     "A body that is not declared as JSON is no part of the signature.": also_signed(
         lambda self, ctx: (
             [self.string(ctx, body=b"")] if ctx.header(b"content-type") != "application/json" else []
-        ),
+        )
     ),
     "A form, which is read before anything looks at the body, is no part of the signature.": also_signed(
         lambda self, ctx: (
@@ -310,7 +303,7 @@ faults["auth.path-as-sent"] |= {
         "signed_target",
         lambda self, ctx: _split(ctx, PATH_FORMS[self.value](ctx.path)),
         each=("decoded", "normal form"),
-    ),
+    )
 }
 
 #: Kind -> signed query, instead of the one sent.

@@ -235,10 +235,7 @@ def _(self: Any, ctx: Context) -> None:
     self.authenticate(ctx)
 
 
-@fault(
-    "auth.undocumented-reads",
-    operations=SHOWN_LATER,
-)
+@fault("auth.undocumented-reads", operations=SHOWN_LATER)
 class EmptyParents(Faulty):
     """A path whose first id is empty leads to the resources of everybody."""
 

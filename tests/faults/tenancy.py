@@ -207,7 +207,7 @@ for rule, (name, whose, right) in REFUSALS.items():
             name,
             _refusing(whose),
             each={status: of for status, of in STATUSES.items() if status not in right},
-        ),
+        )
     }
     if name in ("on_child_elsewhere", "on_foreign_parent"):
         faults[rule] |= {
@@ -215,7 +215,7 @@ for rule, (name, whose, right) in REFUSALS.items():
                 name,
                 _serving(whose),
                 also=("beneficiary.destinations",) if rule == "tenancy.sibling-child" else (),
-            ),
+            )
         }
     if rule in ("tenancy.sibling-child", "tenancy.foreign-child", "tenancy.foreign-parent"):
         faults[rule] |= {
@@ -228,7 +228,7 @@ for rule, (name, whose, right) in REFUSALS.items():
                     if _some_requests(operation) and (rule == "tenancy.foreign-parent" or operation in BELOW)
                 ],
                 each=_some_requests,
-            ),
+            )
         }
 
 faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
@@ -238,7 +238,7 @@ faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
             record if record.get("beneficiary_type") == "business" else self.usual()
         ),
         operations=BELOW,
-    ),
+    )
 }
 
 faults["tenancy.sibling-child"] |= {
@@ -246,7 +246,7 @@ faults["tenancy.sibling-child"] |= {
         "on_child_elsewhere",
         lambda self, ctx, kind, record, parent: record if record["status"] == "disabled" else self.usual(),
         operations=BELOW,
-    ),
+    )
 }
 
 

@@ -297,5 +297,5 @@ def rows_of_lists() -> dict[str, Row]:
                     if kind not in (*others, *(_NOT_OF_WALLETS if operation == "listWallets" else ()))
                 }
             ),
-        ),
+        )
     }

@@ -160,7 +160,7 @@ NARROW = {
 faults["auth.timestamp-accepted"] |= {
     "A timestamp is refused that is not too far off.": seam(
         "timestamp_in_window", lambda self, ctx, age: not self.value(age) and self.usual(), each=NARROW
-    ),
+    )
 }
 
 #: Kind -> pattern of other texts that are read as a timestamp: its first group, or the current time without a

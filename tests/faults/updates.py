@@ -315,7 +315,7 @@ faults["beneficiary.update-empty"] |= {
     "A PATCH with an empty object is refused.": seam(
         "update_beneficiary",
         lambda self, ctx: refuse(Refusal("invalid_field")) if not ctx.values else self.usual(),
-    ),
+    )
 }
 
 

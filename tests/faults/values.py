@@ -277,7 +277,7 @@ faults["format.iban"] |= {
                 **document["bank_details"],
                 "ibans": [*document["bank_details"].get("ibans", ()), "none"],
             },
-        },
+        }
     ),
 }
 

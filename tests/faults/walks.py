@@ -224,7 +224,7 @@ IN_ACCOUNTS = ("beneficiary", "virtual_account", "wallet")
 faults["list.stable"] |= {
     "Each third list is in the other order.": third(
         lambda self, ctx, document: {**document, "items": document["items"][::-1]}
-    ),
+    )
 }
 
 faults["list.walk"] |= {
@@ -272,14 +272,10 @@ faults["list.walk"] |= {
         operations=("listAccounts",),
     ),
     "An account is listed once for each resource of this kind in it.": joined(
-        _held,
-        each=IN_ACCOUNTS,
-        operations=("listAccounts",),
+        _held, each=IN_ACCOUNTS, operations=("listAccounts",)
     ),
     "total counts an account once for each resource of this kind in it.": counted(
-        _held,
-        each=IN_ACCOUNTS[:2],
-        operations=("listAccounts",),
+        _held, each=IN_ACCOUNTS[:2], operations=("listAccounts",)
     ),
     "Each third list lacks its last element.": third(without_the_last, operations=("listAccounts",)),
 }

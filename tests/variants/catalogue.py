@@ -166,10 +166,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("plain web server", (bodies.ErrorsByField, oddities.SmallBodies), wrap=PlainNotFound),
     Variant("Britain only", (demands.BritainOnly, resources.details_demanded), change=british),
     Variant("pair once", (resources.pair_once_per_organization,), unreached=("createWallet", "listWallets")),
-    Variant(
-        "settles",
-        (jobs.BalancesSettle, jobs.JobsVerify, jobs.rows_touched, answers.MembersThatChange),
-    ),
+    Variant("settles", (jobs.BalancesSettle, jobs.JobsVerify, jobs.rows_touched, answers.MembersThatChange)),
     Variant(
         "busy", (jobs.OtherClients, jobs.BalancesSettle, jobs.StatusesReviewed, answers.members_everywhere)
     ),

@@ -221,12 +221,7 @@ def like_all_answers(self: Behaviour, usual: Usual, ctx: Context, response: Resp
     if not isinstance(document, dict):
         return response
     served = ctx.server.__dict__["served"] = ctx.server.__dict__.get("served", 0) + 1
-    common = {
-        "livemode": False,
-        "api_version": "2024-10-01",
-        "region": "eu-central-1",
-        "etag": f"w{served}",
-    }
+    common = {"livemode": False, "api_version": "2024-10-01", "region": "eu-central-1", "etag": f"w{served}"}
     return response.with_document({**document, **common})
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from conformance.contract.fields import Field
 from conformance.reference.context import Context
-from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
 from .bodies import is_of_type, mending, required, types
-from .catalogue import Faulty, fault, faults, hook, refuse, seam
+from .catalogue import Row, faults, refuse, seam
 from .fields import SYNTACTIC, fillable, numbered
-from .kinds import ALL, each_field, is_in_kind
+from .kinds import in_bodies
+from .rows import refusing, where
 
 
 def optional(operation: str) -> list[str]:
@@ -21,57 +21,52 @@ def optional(operation: str) -> list[str]:
     return [field.name for field in FIELDS[operation] if field.name not in required(operation)]
 
 
-@fault(
-    "fields.optional-type", seam="parse_body", each=types(optional, ("array", "object", "number", "boolean"))
-)
-def _(self: Any, ctx: Context) -> Any:
-    """An optional field of this wrong type is left out."""
+def _left_out(self: Any, ctx: Context) -> Any:
     body, (name, kind) = self.usual(), self.value
     return {key: value for key, value in body.items() if key != name or not is_of_type(value, kind)}
 
 
 faults["fields.optional-type"] |= {
+    "An optional field of this wrong type is left out.": seam(
+        "parse_body", _left_out, each=types(optional, ("array", "object", "number", "boolean"))
+    ),
     "The number of a listed value is taken for it.": seam(
         "parse_body", numbered, operations=("createPayoutDestination",)
     ),
     "An optional field of another type is filled in, in one kind of body.": mending(
-        lambda self, ctx, body, name: (
-            is_in_kind(self, ctx, body, name) and isinstance(body.get(name), (list, dict))
-        ),
-        operations=ALL,
-        each=each_field(
-            lambda operation: [name for name in optional(operation) if name not in ("is_default",)]
-        ),
+        lambda self, ctx, body, name: isinstance(body.get(name), (list, dict)) and self.value[1](ctx),
+        each=in_bodies(lambda operation: [name for name in optional(operation) if name != "is_default"]),
     ),
 }
 
 
-@fault(
-    "fields.other-scripts",
-    seam="check_value",
-    each=lambda operation: [name for name in fillable(operation) if name not in SYNTACTIC],
-)
-def _(self: Any, ctx: Context, field: Field, value: Any) -> None:
-    """A text in letters outside ASCII is refused."""
-    self.usual()
-    if field.name == self.value and not value.isascii():
-        raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+def refusing_field(name: str, test: Callable[..., Any], error: tuple[str, str], **options: Any) -> Row:
+    """Makes a row that refuses a valid value of a field, with a code and a problem."""
+    return where(
+        name, test, lambda self, ctx, field, value: refuse(self.invalid(ctx, field, *error)), **options
+    )
 
 
-class Refuses(Faulty):
-    """Refuses the valid bodies for which `refuses` is true."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        return False
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        body = super().parse_body(ctx)
-        if self.here(ctx) and self.refuses(body):
-            raise Refusal("invalid_field")
-        return body
+faults["fields.other-scripts"] |= {
+    "A text in letters outside ASCII is refused.": refusing_field(
+        "check_value",
+        lambda self, ctx, field, value: field.name == self.value and not value.isascii(),
+        ("invalid_characters", "holds characters outside ASCII"),
+        each=lambda operation: [name for name in fillable(operation) if name not in SYNTACTIC],
+    )
+}
 
 
-refusing = hook(Refuses, "refuses")
+def refusing_bodies(test: Callable[[Any, dict[str, Any]], Any], *operations: str, **options: Any) -> Row:
+    """Makes a row that refuses the valid bodies for which a test holds."""
+    return refusing(
+        "parse_body",
+        "invalid_field",
+        lambda self, ctx: test(self, self.usual()),
+        operations=operations,
+        **options,
+    )
+
 
 #: Optional fields on which nothing open depends: neither bank details nor fields of some shapes only.
 FREE = {
@@ -81,26 +76,6 @@ FREE = {
     "createVirtualAccount": ("address",),
     "createPayin": ("description",),
 }
-
-
-@fault(
-    "fields.accepts-valid",
-    seam="refuses",
-    base=Refuses,
-    operations=("createBeneficiary", "updateBeneficiary", "createPayoutDestination"),
-    each=lambda operation: {
-        f"{name} {value}": (name, value)
-        for name, value in (
-            [("is_default", True), ("is_default", False)]
-            if operation == "createPayoutDestination"
-            else [("beneficiary_type", "individual"), ("beneficiary_type", "business")]
-        )
-    },
-)
-def _(self: Any, body: dict[str, Any]) -> Any:
-    """A listed value is refused."""
-    name, value = self.value
-    return bool(body.get(name) == value)
 
 
 #: Kind -> pattern of accepted amounts.
@@ -119,66 +94,59 @@ NAMES = {
     "capitals first": r"[A-Z].*",
 }
 
+#: Kind -> a PATCH that is refused.
+PATCHES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "without a required field": lambda body: not {*required("createBeneficiary")} <= {*body},
+    "of one field": lambda body: len(body) == 1,
+    "of several fields": lambda body: len(body) > 1,
+    **{
+        f"of {field.name}": lambda body, name=field.name: name in body  # type: ignore[misc]
+        for field in FIELDS["updateBeneficiary"]
+    },
+}
+
+#: Field -> listed values that are refused.
+LISTED = {
+    "createBeneficiary": {"beneficiary_type": ("individual", "business")},
+    "updateBeneficiary": {"beneficiary_type": ("individual", "business")},
+    "createPayoutDestination": {"is_default": (True, False), "account_type": ("savings",)},
+}
+
 faults["fields.accepts-valid"] |= {
-    "A request without this optional field is refused.": refusing(
-        lambda self, body: self.value not in body,
-        operations=tuple(FREE),
-        each=lambda operation: FREE[operation],
+    "A listed value is refused.": refusing_bodies(
+        lambda self, body: body.get(self.value[0]) == self.value[1],
+        *LISTED,
+        each=lambda operation: {
+            f"{name} {value}": (name, value) for name, values in LISTED[operation].items() for value in values
+        },
     ),
-    "A request with this optional field is refused.": refusing(
-        lambda self, body: body.get(self.value) is not None,
-        operations=tuple(FREE),
-        each=lambda operation: FREE[operation],
+    "A request without this optional field is refused.": refusing_bodies(
+        lambda self, body: self.value not in body, *FREE, each=FREE.__getitem__
     ),
-    "A PATCH of this field is refused.": refusing(
-        lambda self, body: self.value in body,
-        operations=("updateBeneficiary",),
-        each=lambda operation: [field.name for field in FIELDS[operation]],
+    "A request with this optional field is refused.": refusing_bodies(
+        lambda self, body: body.get(self.value) is not None, *FREE, each=FREE.__getitem__
     ),
-    "A PATCH must name all fields that a create demands, or more than one field, or one only.": refusing(
-        lambda self, body: (
-            not {*required("createBeneficiary")} <= {*body}
-            if self.value == "required fields"
-            else len(body) == 1
-            if self.value == "two fields"
-            else len(body) > 1
-        ),
-        operations=("updateBeneficiary",),
-        each=("required fields", "two fields", "one field"),
+    "A PATCH of some kind is refused.": refusing_bodies(
+        lambda self, body: self.value(body), "updateBeneficiary", each=PATCHES
     ),
-    "A name or label that does not begin with a certain word is refused.": refusing(
+    "A name or label that does not begin with a certain word is refused.": refusing_bodies(
         lambda self, body: not str(body.get("name", body.get("label", ""))).lower().startswith("conformance"),
-        operations=("createAccount", "createVirtualAccount", "createWallet"),
+        *("createAccount", "createVirtualAccount", "createWallet"),
     ),
-    "A name of a person is refused that is not of this form.": seam(
+    "A name of a person is refused that is not of this form.": refusing_field(
         "check_length",
         lambda self, ctx, field, value: (
-            refuse(self.invalid(ctx, field, "invalid_name", "is no name"))
-            if field.name in ("first_name", "middle_name", "last_name")
-            and not re.fullmatch(self.value, value)
-            else self.usual()
+            field.name in ("first_name", "middle_name", "last_name") and not re.fullmatch(self.value, value)
         ),
+        ("invalid_name", "is no name"),
         operations=("createBeneficiary",),
         each=NAMES,
     ),
-    "An amount is refused that is not of this form.": seam(
+    "An amount is refused that is not of this form.": refusing_field(
         "check_amount",
-        lambda self, ctx, field, value: (
-            self.usual()
-            if re.fullmatch(self.value, value)
-            else refuse(self.invalid(ctx, field, "invalid_amount", "has the wrong number of decimals"))
-        ),
+        lambda self, ctx, field, value: not re.fullmatch(self.value, value),
+        ("invalid_amount", "has the wrong number of decimals"),
         operations=("createPayout", "createPayin"),
         each=AMOUNTS,
-    ),
-    "A listed type of bank account is refused.": seam(
-        "check_enum",
-        lambda self, ctx, field, value: (
-            refuse(self.invalid(ctx, field, "not_allowed", "is not supported"))
-            if value == self.value
-            else self.usual()
-        ),
-        operations=("createPayoutDestination",),
-        each=("savings",),
     ),
 }

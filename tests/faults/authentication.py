@@ -14,7 +14,8 @@ from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
 from conformance.world.corpora.ids import INHERITED
 
-from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
+from .catalogue import Faulty, Row, faults, hook, refuse, seam
+from .rows import refusing, skipping, where
 
 
 def first_organization(ctx: Context) -> OrganizationRow:
@@ -22,6 +23,17 @@ def first_organization(ctx: Context) -> OrganizationRow:
     named = ctx.store.organization(ctx.header(b"x-api-key") or "")
     rows = ctx.store.query("SELECT id, api_key, secret FROM organizations")
     return named or next(OrganizationRow(*row) for row in rows)
+
+
+def signed_parts(behaviour: Any, ctx: Context) -> tuple[bytes, ...]:
+    """Returns the parts of a request that are signed, in order."""
+    return (
+        behaviour.signed_method(ctx).encode(),
+        behaviour.signed_target(ctx),
+        behaviour.signed_timestamp(ctx).encode(),
+        behaviour.signed_nonce(ctx).encode(),
+        behaviour.signed_body(ctx),
+    )
 
 
 class LetsThrough(Faulty):
@@ -51,38 +63,30 @@ PARTS = {
 
 faults["auth.accepts-valid"] |= {
     "No signature is right.": seam("signatures_equal", lambda *_: False),
-    "A nonce must be a UUID with hyphens.": seam("nonce_well_formed", lambda self, ctx, nonce: "-" in nonce),
-    "A nonce must have small letters.": seam(
-        "nonce_well_formed", lambda self, ctx, nonce: nonce == nonce.lower()
+    "A nonce must be of another form.": seam(
+        "nonce_well_formed",
+        lambda self, ctx, nonce: self.value(nonce),
+        each={
+            "a UUID with hyphens": lambda nonce: "-" in nonce,
+            "small letters": lambda nonce: nonce == nonce.lower(),
+            "longer than 32 characters": lambda nonce: len(nonce) > 32,
+        },
     ),
     "A nonce is signed in small letters.": seam("signed_nonce", lambda self, *_: self.usual().lower()),
-    "A nonce must be longer than 32 characters.": seam(
-        "nonce_well_formed", lambda self, ctx, nonce: len(nonce) > 32
-    ),
     "A timestamp is read as milliseconds.": seam("parse_timestamp", lambda self, *_: self.usual() // 1000),
     "The signature is computed over the path without /v1.": seam(
         "signed_target", lambda self, ctx: ctx.request.target.removeprefix(b"/v1")
     ),
     "The signature is computed over parts that newlines separate.": seam(
-        "signature_string",
-        lambda self, ctx: b"\n".join(
-            (
-                self.signed_method(ctx).encode(),
-                self.signed_target(ctx),
-                self.signed_timestamp(ctx).encode(),
-                self.signed_nonce(ctx).encode(),
-                self.signed_body(ctx),
-            )
-        ),
+        "signature_string", lambda self, ctx: b"\n".join(signed_parts(self, ctx))
     ),
-    "The signature must be in base64.": seam(
+    "The signature must be in another form.": seam(
         "signatures_equal",
-        lambda self, ctx, expected, presented: (
-            base64.b64encode(bytes.fromhex(expected)).decode() == presented
-        ),
-    ),
-    "The signature must be in upper-case hexadecimal.": seam(
-        "signatures_equal", lambda self, ctx, expected, presented: expected.upper() == presented
+        lambda self, ctx, expected, presented: self.value(expected) == presented,
+        each={
+            "base64": lambda expected: base64.b64encode(bytes.fromhex(expected)).decode(),
+            "upper-case hexadecimal": str.upper,
+        },
     ),
     "A nonce counts as used where only a part of it was.": seam(
         "claim_nonce", lambda self, ctx, nonce: self.usual(ctx, nonce[self.value]), each=PARTS
@@ -90,22 +94,23 @@ faults["auth.accepts-valid"] |= {
 }
 
 
-class MissesOtherwise(Faulty):
-    """Answers a missing header with `answer`."""
+def misses(**errors: tuple[int, str, str]) -> Row:
+    """Makes a row that refuses a request without one of the four headers otherwise."""
 
-    def check_headers_present(self, ctx: Context) -> None:
-        missing = [name for name in signing.HEADERS if self.authentication_header(ctx, name) is None]
-        if self.here(ctx) and missing and missing[0] == self.value[0]:
-            raise refusal(*self.value[1:])
-        super().check_headers_present(ctx)
+    def missing(self: Any, ctx: Context) -> bool:
+        first = next((name for name in signing.HEADERS if self.authentication_header(ctx, name) is None), "")
+        return bool(first == self.value[0])
 
-
-def _misses(**answers: tuple[int, str, str]) -> dict[str, tuple[Any, ...]]:
-    return {
-        f"{header} {name}": (header, *answer)
-        for name, answer in answers.items()
-        for header in signing.HEADERS
-    }
+    return where(
+        "check_headers_present",
+        missing,
+        lambda self, ctx: refuse(self.value[1]),
+        each={
+            f"{header} {name}": (header, error)
+            for name, error in errors.items()
+            for header in signing.HEADERS
+        },
+    )
 
 
 def _of_query(*names: str) -> Callable[[Context], str | None]:
@@ -128,9 +133,9 @@ def _of_cookie(ctx: Context) -> str | None:
     return value if name == "api_key" else None
 
 
-def _of_bearer(ctx: Context) -> str | None:
+def _bearer(ctx: Context) -> str | None:
     kind, _, token = (ctx.header(b"authorization") or "").partition(" ")
-    return token if kind.lower() == "bearer" else None
+    return token if kind.lower() == "bearer" and ctx.header(b"x-signature") is None else None
 
 
 #: Kind -> header, and what is read instead if it is missing.
@@ -145,50 +150,47 @@ ELSEWHERE: dict[str, tuple[str, Callable[[Context], str | None]]] = {
 }
 
 
-class LooksElsewhere(Faulty):
+def _elsewhere(self: Any, ctx: Context, name: str) -> str | None:
     """Reads another place if a header is missing."""
+    value, (missing, elsewhere) = self.usual(), self.value
+    return elsewhere(ctx) if value is None and name == missing else value
 
-    def authentication_header(self, ctx: Context, name: str) -> str | None:
-        value = super().authentication_header(ctx, name)
-        missing, elsewhere = self.value
-        return elsewhere(ctx) if value is None and name == missing else value
+
+def _has(ctx: Context, *names: str) -> bool:
+    """Returns True if a request has one of these headers."""
+    return any(ctx.header(name.lower().encode()) is not None for name in names)
+
+
+def _key(ctx: Context) -> str:
+    return ctx.header(b"x-api-key") or ""
 
 
 faults["auth.missing-header"] |= {
     "A request without this header needs no authentication.": waiving(
-        lambda self, ctx: ctx.header(self.value.lower().encode()) is None, each=signing.HEADERS
+        lambda self, ctx: not _has(ctx, self.value), each=signing.HEADERS
     ),
     "A request with none of the four headers needs no authentication.": waiving(
-        lambda self, ctx: all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS),
-        also=("auth.bearer-only",),
+        lambda self, ctx: not _has(ctx, *signing.HEADERS), also=("auth.bearer-only",)
     ),
     "The API key alone does instead of the four headers.": waiving(
-        lambda self, ctx: (
-            ctx.store.organization(ctx.header(b"x-api-key") or "") is not None
-            and all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS[1:])
-        ),
+        lambda self, ctx: ctx.store.organization(_key(ctx)) and not _has(ctx, *signing.HEADERS[1:]),
         also=("auth.bearer-only",),
     ),
-    "A missing header is answered with another type or code.": of(
-        MissesOtherwise,
-        each=_misses(
-            code=(401, "authentication_error", "invalid_signature"),
-            type=(401, "validation_error", "missing_headers"),
-            singular=(401, "authentication_error", "missing_header"),
-            body=(400, "validation_error", "invalid_request"),
-        ),
+    "A missing header is answered with another type or code.": misses(
+        code=(401, "authentication_error", "invalid_signature"),
+        type=(401, "validation_error", "missing_headers"),
+        singular=(401, "authentication_error", "missing_header"),
+        body=(400, "validation_error", "invalid_request"),
     ),
-    "A missing header is made good by what stands elsewhere.": of(LooksElsewhere, each=ELSEWHERE),
+    "A missing header is made good by what stands elsewhere.": seam(
+        "authentication_header", _elsewhere, each=ELSEWHERE
+    ),
 }
 
-
 faults["auth.missing-header-status"] |= {
-    "A missing header is answered with another status than 401.": of(
-        MissesOtherwise,
-        each=_misses(
-            forbidden=(403, "authentication_error", "missing_headers"),
-            bad=(400, "authentication_error", "missing_headers"),
-        ),
+    "A missing header is answered with another status than 401.": misses(
+        forbidden=(403, "authentication_error", "missing_headers"),
+        bad=(400, "authentication_error", "missing_headers"),
     )
 }
 
@@ -199,47 +201,39 @@ faults["auth.empty-header"] |= {
 }
 
 
-@fault(
-    "auth.header-case",
-    seam="authentication_header",
-    each=[f"{how} {name}" for how in ("documented", "upper", "lower") for name in signing.HEADERS],
-)
-def _(self: Any, ctx: Context, name: str) -> Any:
-    """A header is found under the documented spelling of its name and under no, or one, other."""
-    how, which = self.value.split()
-    known = {name, name.upper() if how == "upper" else name.lower() if how == "lower" else name}
-    if name == which and not any(key.decode() in known for key, _ in ctx.request.headers):
-        return None
-    return self.usual()
+def _spelled_otherwise(self: Any, ctx: Context, name: str) -> bool:
+    which, spell = self.value
+    return name == which and not any(key.decode() in (name, spell(name)) for key, _ in ctx.request.headers)
 
 
-@fault("auth.unknown-key", seam="on_unknown_key")
-def _(self: Any, ctx: Context) -> Any:
-    """An unknown key counts as that of the organization whose secret the request is signed with."""
+faults["auth.header-case"] |= {
+    "A header is found under the documented spelling of its name and under no, or one, other.": skipping(
+        "authentication_header",
+        _spelled_otherwise,
+        each={
+            f"{how} {name}": (name, spell)
+            for how, spell in (("documented", str), ("upper", str.upper), ("lower", str.lower))
+            for name in signing.HEADERS
+        },
+    )
+}
+
+
+# ---------------------------------------------------------------------- API keys
+
+
+def _organizations(ctx: Context) -> list[OrganizationRow]:
+    return [OrganizationRow(*row) for row in ctx.store.query("SELECT id, api_key, secret FROM organizations")]
+
+
+def _whose_secret(self: Any, ctx: Context) -> Any:
     presented = self.authentication_header(ctx, signing.SIGNATURE)
-    for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
-        if signing.signature(row[2], self.signature_string(ctx)) == presented:
-            return OrganizationRow(*row)
-    return self.usual()
-
-
-@fault("auth.unknown-key", seam="waives", base=LetsThrough)
-def _(self: Any, ctx: Context) -> Any:
-    """A request with an unknown key needs no signature."""
-    key = ctx.header(b"x-api-key")
-    return bool(key) and ctx.store.organization(key or "") is None
-
-
-@fault("auth.unknown-key", seam="find_organization", each=("prefix", "longer"))
-def _(self: Any, ctx: Context, api_key: str) -> Any:
-    """A key that resembles a known one is taken for it."""
-    for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
-        known = row[1]
-        if {"prefix": len(api_key) > 8 and known.startswith(api_key), "longer": api_key.startswith(known)}[
-            self.value
-        ]:
-            return OrganizationRow(*row)
-    return self.usual()
+    signers = [
+        one
+        for one in _organizations(ctx)
+        if signing.signature(one.secret, self.signature_string(ctx)) == presented
+    ]
+    return signers[0] if signers else self.usual()
 
 
 #: Operations that are sent such a key; the others are sent one that resembles a known one.
@@ -248,42 +242,43 @@ KEYED_BY_MEMBERS = tuple(
 )
 
 faults["auth.unknown-key"] |= {
-    "API keys are compared without their letter case.": seam(
+    "An unknown key counts as that of the organization whose secret the request is signed with.": seam(
+        "on_unknown_key", _whose_secret
+    ),
+    "A request with an unknown key needs no signature.": waiving(
+        lambda self, ctx: _key(ctx) and ctx.store.organization(_key(ctx)) is None
+    ),
+    "A key that resembles a known one is taken for it.": seam(
         "find_organization",
         lambda self, ctx, key: next(
-            (
-                OrganizationRow(*row)
-                for row in ctx.store.query("SELECT id, api_key, secret FROM organizations")
-                if row[1].lower() == key.lower()
-            ),
-            None,
+            (one for one in _organizations(ctx) if self.value(key, one.api_key)), self.usual()
         ),
-    )
+        each={
+            "prefix": lambda key, known: len(key) > 8 and known.startswith(key),
+            "longer": lambda key, known: key.startswith(known),
+            "in another letter case": lambda key, known: known.lower() == key.lower(),
+        },
+    ),
 }
 
 faults["auth.unknown-key-status"] |= {
-    "An API key that is the name of a member of all objects is known, with an empty secret.": seam(
+    "An API key that is the name of a member of all objects is known, with an empty secret.": where(
         "find_organization",
-        lambda self, ctx, key: OrganizationRow("", key, "") if key in INHERITED else self.usual(),
+        lambda self, ctx, key: key in INHERITED,
+        lambda self, ctx, key: OrganizationRow("", key, ""),
         operations=KEYED_BY_MEMBERS,
     ),
-    "An unknown key is refused with another status.": seam(
+    "An unknown key is refused with another status.": refusing(
         "on_unknown_key",
-        lambda self, *_: refuse(refusal(self.value, "authentication_error", "invalid_api_key")),
-        each=(400, 403, 404),
+        each={str(status): (status, "authentication_error", "invalid_api_key") for status in (400, 403, 404)},
     ),
 }
 
-
-def _bearer(ctx: Context) -> str | None:
-    kind, _, token = (ctx.header(b"authorization") or "").partition(" ")
-    return token if kind.lower() == "bearer" and ctx.header(b"x-signature") is None else None
-
-
 faults["auth.bearer-only"] |= {
-    "The API key may come as a bearer token.": of(
-        LooksElsewhere,
-        each={"beside the other three headers": (signing.API_KEY, _of_bearer)},
+    "The API key may come as a bearer token.": seam(
+        "authentication_header",
+        _elsewhere,
+        each={"beside the other three headers": (signing.API_KEY, _bearer)},
         operations=list(OPERATIONS)[1::2],
     ),
     "A bearer token, whatever it is, does instead of the four headers.": waiving(
@@ -295,14 +290,12 @@ faults["auth.bearer-only"] |= {
     "A bearer token does instead of the signature, beside the other three headers.": waiving(
         lambda self, ctx: (
             _bearer(ctx) is not None
-            and all(
-                ctx.header(name.lower().encode()) for name in signing.HEADERS if name != signing.SIGNATURE
-            )
+            and all(_has(ctx, name) for name in (set(signing.HEADERS) - {signing.SIGNATURE}))
         )
     ),
-    "A bearer token is refused, but not as missing headers.": seam(
+    "A bearer token is refused, but not as missing headers.": refusing(
         "check_headers_present",
-        lambda self, ctx: refuse(refusal(*self.value)) if _bearer(ctx) is not None else self.usual(),
+        test=lambda self, ctx: _bearer(ctx) is not None,
         each={
             "code": (401, "authentication_error", "invalid_token"),
             "type": (401, "permission_error", "missing_headers"),

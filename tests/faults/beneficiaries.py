@@ -1,4 +1,4 @@
-"""Servers with faults in updating and disabling beneficiaries (sections 2.3, 3 and 4.2)."""
+"""Servers with faults in disabling beneficiaries, and in their destinations (sections 2.3, 3 and 4.2)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,27 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, fault, faults, refuse, seam
-from .completeness import ELEMENTS
+from .catalogue import Faulty, fault, faults, of, seam
+from .completeness import OF_DESTINATIONS
 from .places import document, other
 from .races import pause
+from .resources import paid
+from .rows import adding, after, before, refusing, show, store
+
+
+def fields_of_beneficiary(operation: str = "") -> list[str]:
+    """Returns the fields that a PATCH may contain."""
+    return [field.name for field in FIELDS["createBeneficiary"]]
+
+
+def neighbours(ctx: Context) -> list[Record]:
+    """Returns the beneficiaries of the account."""
+    return ctx.store.select("beneficiary", ctx.params["account_id"])
+
+
+def elsewhere(ctx: Context, record: Record) -> list[Record]:
+    """Returns the beneficiaries of other accounts."""
+    return [each for each in ctx.store.select("beneficiary", None) if each["parent"] != record["parent"]]
 
 
 class KeepsOneDocument(Faulty):
@@ -35,6 +52,22 @@ class KeepsOneDocument(Faulty):
         super().act(ctx)
 
 
+class KeptByEach(Faulty):
+    """Several processes that answer in turn, each with a cached beneficiary; `value` is their number."""
+
+    everywhere = True
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        if kind != "beneficiary" or ctx.operation != "getBeneficiary":
+            return super().find(ctx, kind, identifier)
+        number = self.state["reads"] = self.state.get("reads", 0) + 1
+        cached: dict[tuple[int, str], Record | None] = self.state.setdefault("cached", {})
+        return cached.setdefault((number % self.value, identifier), super().find(ctx, kind, identifier))
+
+
+# ---------------------------------------------------------------------- destinations
+
+
 @fault("beneficiary.destinations", operations=("updateBeneficiary", "disableBeneficiary"))
 class SavesOldDestinations(KeepsOneDocument):
     """A change saves the destinations with the beneficiary as they were when it was read."""
@@ -47,6 +80,95 @@ class SavesOldDestinations(KeepsOneDocument):
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
         return [shown for shown in super().destinations(ctx, record) if shown["id"] in record.get("held", ())]
+
+
+@fault("beneficiary.destinations", operations=("getBeneficiary", "updateBeneficiary"))
+class EmbedsOldDefaults(Faulty):
+    """Destinations of a beneficiary show is_default as it was when they were created."""
+
+    everywhere = True
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        shown = super().destinations(ctx, record)
+        first = self.state.setdefault("first", {})
+        return [{**each, "is_default": first.get(each["id"])} for each in shown] if self.here(ctx) else shown
+
+    def create_destination(self, ctx: Context) -> None:
+        super().create_destination(ctx)
+        record = ctx.record or {}
+        self.state.setdefault("first", {})[record["id"]] = record.get("is_default")
+
+
+#: Kind -> shown destinations of a beneficiary.
+DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "none": lambda items: [],
+    "the first": lambda items: items[:1],
+    "the last": lambda items: items[-1:],
+    "twice": lambda items: items + items[:1],
+    "defaults": lambda items: [item for item in items if item["is_default"]],
+}
+
+
+def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """Returns the destinations of a beneficiary with one of their members changed."""
+    name = self.value
+    changed = [
+        {**each, name: other(name, each[name])} if each.get(name) is not None else each
+        for each in shown["payout_destinations"]
+    ]
+    return {"payout_destinations": changed}
+
+
+faults["beneficiary.destinations"] |= {
+    "Only so many of the destinations are embedded.": seam(
+        "destinations",
+        lambda self, ctx, record: self.usual()[: self.value],
+        operations=("getBeneficiary", "updateBeneficiary"),
+        each=(20, 50, 100),
+    ),
+    "payout_destinations does not hold the beneficiary's destinations, each once.": seam(
+        "destinations", lambda self, *_: self.value(self.usual()), each=DESTINATIONS
+    ),
+    "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
+        "destinations",
+        lambda self, ctx, record: [shown for each in neighbours(ctx) for shown in self.usual(ctx, each)],
+    ),
+    "A destination of a beneficiary shows another member than its create answered.": document.sets(
+        _embedded,
+        each=(
+            *("country", "currency", "label", "account_number_last4", "type", "created", "payout_method"),
+            "is_default",
+        ),
+    ),
+    "The masked number of a destination of a beneficiary is null.": document.sets(
+        lambda self, ctx, shown: {
+            "payout_destinations": [{**each, self.value: None} for each in shown["payout_destinations"]]
+        },
+        each=("iban_masked", "wallet_address_masked"),
+    ),
+    "Destinations of some kind are not among those of their beneficiary.": seam(
+        "destinations",
+        lambda self, ctx, record: [
+            shown
+            for shown, stored in zip(
+                self.usual(), ctx.store.select("payout_destination", record["id"]), strict=True
+            )
+            if not self.value(stored)
+        ],
+        each=OF_DESTINATIONS,
+    ),
+    "A beneficiary's new country becomes that of its destinations.": after(
+        "write_beneficiary",
+        lambda self, ctx, record: [
+            ctx.store.update({**each, "country": record["country_code"]})
+            for each in ctx.store.select("payout_destination", record["id"])
+        ],
+        operations=("updateBeneficiary",),
+    ),
+}
+
+
+# ---------------------------------------------------------------------- disabling
 
 
 @fault("beneficiary.disable", each=("updateBeneficiary", "disableBeneficiary"))
@@ -66,152 +188,6 @@ class SavesTheOldState(KeepsOneDocument):
         super().act(ctx)
 
 
-#: Kind -> shown destinations of a beneficiary.
-DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
-    "none": lambda items: [],
-    "the first": lambda items: items[:1],
-    "the last": lambda items: items[-1:],
-    "twice": lambda items: items + items[:1],
-    "defaults": lambda items: [item for item in items if item["is_default"]],
-}
-
-
-def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
-    """Returns a beneficiary with one member of its destinations changed."""
-    changed = [
-        {**element, self.value: other(self.value, element[self.value])}
-        if element.get(self.value) is not None
-        else element
-        for element in shown["payout_destinations"]
-    ]
-    return {**shown, "payout_destinations": changed}
-
-
-faults["beneficiary.destinations"] |= {
-    "Only so many of the destinations are embedded.": seam(
-        "destinations",
-        lambda self, ctx, record: self.usual()[: self.value],
-        operations=("getBeneficiary", "updateBeneficiary"),
-        each=(20, 50, 100),
-    ),
-    "payout_destinations does not hold the beneficiary's destinations, each once.": seam(
-        "destinations", lambda self, *_: self.value(self.usual()), each=DESTINATIONS
-    ),
-    "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
-        "destinations",
-        lambda self, ctx, record: [
-            shown
-            for each in ctx.store.select("beneficiary", record["parent"])
-            for shown in self.usual(ctx, each)
-        ],
-    ),
-    "A destination of a beneficiary shows another member than its create answered.": document(
-        _embedded,
-        each=(
-            *("country", "currency", "label", "account_number_last4", "type", "created", "payout_method"),
-            "is_default",
-        ),
-    ),
-    "The masked number of a destination of a beneficiary is null.": document(
-        lambda self, ctx, shown: {
-            **shown,
-            "payout_destinations": [{**each, self.value: None} for each in shown["payout_destinations"]],
-        },
-        each=("iban_masked", "wallet_address_masked"),
-    ),
-    "Destinations of some kind are not among those of their beneficiary.": seam(
-        "destinations",
-        lambda self, ctx, record: [
-            shown
-            for shown, kept in zip(
-                self.usual(), ctx.store.select("payout_destination", record["id"]), strict=True
-            )
-            if not self.value(kept)
-        ],
-        each=ELEMENTS["listPayoutDestinations"],
-    ),
-}
-
-
-def fields_of_beneficiary(operation: str = "") -> list[str]:
-    """Returns the fields that a PATCH may contain."""
-    return [field.name for field in FIELDS["createBeneficiary"]]
-
-
-@fault("beneficiary.disable", seam="disable_beneficiary", each=("active", "inactive"))
-def _(self: Any, ctx: Context) -> None:
-    """Disabling a second time leads to another status."""
-    second = (ctx.beneficiary or {})["status"] == "disabled"
-    self.usual()
-    if second:
-        ctx.record = {**(ctx.record or {}), "status": self.value}
-        ctx.store.update(ctx.record)
-
-
-@fault("beneficiary.disable", seam="disable_beneficiary")
-def _(self: Any, ctx: Context) -> None:
-    """Disabling answers disabled, but a later read shows the old status."""
-    self.usual()
-    ctx.store.update({**(ctx.record or {}), "status": "active"})
-
-
-@fault("beneficiary.disable", seam="disable_beneficiary")
-def _(self: Any, ctx: Context) -> None:
-    """Disabling answers the old status, and a later read shows disabled."""
-    self.usual()
-    ctx.record = {**(ctx.record or {}), "status": "active"}
-
-
-@fault("beneficiary.disable", seam="disabled", each=[*fields_of_beneficiary(), "verified", "created"])
-def _(self: Any, ctx: Context, record: Record) -> Any:
-    """Disabling changes another member, too."""
-    made = self.usual()
-    if self.value == "created":
-        return {**made, "created": ctx.now}
-    return {**made, self.value: other(self.value, record.get(self.value))}
-
-
-@fault("beneficiary.disable", seam="disable_beneficiary", each=("note", "title", "phone", "status"))
-def _(self: Any, ctx: Context) -> None:
-    """Disabling changes another member, which only a later read shows."""
-    self.usual()
-    record = ctx.record or {}
-    ctx.store.update({**record, self.value: other(self.value, record.get(self.value))})
-
-
-faults["beneficiary.disable-moves-updated"] |= {
-    "Disabling leaves updated as it was.": seam(
-        "disabled", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
-    )
-}
-
-
-@fault("beneficiary.disable", seam="disable_beneficiary")
-def _(self: Any, ctx: Context) -> None:
-    """Disabling answers a new updated, but a later read shows the old one."""
-    old = (ctx.beneficiary or {})["updated"]
-    self.usual()
-    ctx.store.update({**(ctx.record or {}), "updated": old})
-
-
-@fault("beneficiary.disable", seam="disable_beneficiary")
-def _(self: Any, ctx: Context) -> None:
-    """Disabling a beneficiary disables all of the account."""
-    self.usual()
-    for record in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
-        ctx.store.update({**record, "status": "disabled"})
-
-
-def paid(ctx: Context, record: Record) -> bool:
-    """Returns True if a beneficiary has a payout."""
-    payouts = ctx.store.select("payout", record["parent"])
-    return any(payout.get("beneficiary_id") == record["id"] for payout in payouts)
-
-
-def _destinations(ctx: Context) -> list[Record]:
-    return ctx.store.select("payout_destination", (ctx.beneficiary or {})["id"])
-
-
 @fault("beneficiary.disable")
 class HidesDisabled(Faulty):
     """A disabled beneficiary can no longer be read."""
@@ -224,90 +200,76 @@ class HidesDisabled(Faulty):
         super().show_beneficiary(ctx)
 
 
-@fault("beneficiary.disable", seam="disabled", each={"made afterwards": 1, "in another account": 0})
-def _(self: Any, ctx: Context, record: Record) -> Any:
-    """Disabling a beneficiary disables another one, too."""
-    everybody = ctx.store.select("beneficiary", None)
-    here = [each for each in everybody if each["parent"] == record["parent"]]
-    others = here[-1:] if self.value else [each for each in everybody if each not in here]
-    for each in others:
-        ctx.store.update({**each, "status": "disabled"})
-    return self.usual()
+def _moved(self: Any, ctx: Context, record: Record) -> dict[str, Any]:
+    """Returns another value of the member that `value` names."""
+    return {self.value: ctx.now if self.value == "created" else other(self.value, record.get(self.value))}
 
 
-class KeptByEach(Faulty):
-    """Several processes that answer in turn, each with a cached beneficiary."""
-
-    everywhere = True
-    processes = 2
-
-    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        if kind != "beneficiary" or ctx.operation != "getBeneficiary":
-            return super().find(ctx, kind, identifier)
-        number = self.state["reads"] = self.state.get("reads", 0) + 1
-        kept: dict[tuple[int, str], Record | None] = self.state.setdefault("kept", {})
-        record: Record | None = super().find(ctx, kind, identifier)
-        return kept.setdefault((number % self.processes, identifier), record)
-
-
-@fault("beneficiary.disable")
-class KeptByWorkers(KeptByEach):
-    """Each of two processes keeps the beneficiary that it has read first."""
-
-
-@fault("beneficiary.destinations", operations=("getBeneficiary", "updateBeneficiary"))
-class EmbedsOldDefaults(Faulty):
-    """Destinations of a beneficiary show is_default as it was when they were created."""
-
-    everywhere = True
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        made: dict[str, Any] = self.state.setdefault("made", {})
-        return [
-            {**shown, "is_default": made.get(shown["id"])} if self.here(ctx) else shown
-            for shown in super().destinations(ctx, record)
-        ]
-
-    def create_destination(self, ctx: Context) -> None:
-        super().create_destination(ctx)
-        record = ctx.record or {}
-        self.state.setdefault("made", {})[record["id"]] = record.get("is_default")
-
-
-def _again(self: Any, ctx: Context, record: Record) -> Record:
-    note = None if record["status"] == "disabled" else record.get("note")
-    return {**self.usual(), "note": note}
+def _disabled_again(self: Any, ctx: Context) -> None:
+    """Gives a beneficiary that was disabled before another status."""
+    if (ctx.beneficiary or {})["status"] == "disabled":
+        show(ctx, {"status": self.value})
+        store(ctx, {})
 
 
 faults["beneficiary.disable"] |= {
-    "Disabling leads to another status.": seam(
-        "disabled", lambda self, *_: {**self.usual(), "status": self.value}, each=("active", "inactive")
+    "Each of several processes keeps the beneficiary that it has read first.": of(
+        KeptByEach, each={"two": 2}
     ),
-    "A beneficiary of some kind cannot be disabled.": seam(
+    "Disabling a second time leads to another status.": after(
+        "disable_beneficiary", _disabled_again, each=("active", "inactive")
+    ),
+    "Disabling answers disabled, but a later read shows the old status.": after(
+        "disable_beneficiary", lambda self, ctx: store(ctx, {"status": "active"})
+    ),
+    "Disabling answers the old status, and a later read shows disabled.": after(
+        "disable_beneficiary", lambda self, ctx: show(ctx, {"status": "active"})
+    ),
+    "Disabling answers a new updated, but a later read shows the old one.": after(
+        "disable_beneficiary", lambda self, ctx: store(ctx, {"updated": ctx.beneficiary["updated"]})
+    ),
+    "Disabling a beneficiary disables all of the account.": after(
+        "disable_beneficiary", lambda self, ctx: store(ctx, {"status": "disabled"}, neighbours(ctx))
+    ),
+    "Disabling a beneficiary disables another one, too.": before(
         "disabled",
-        lambda self, ctx, record: (
-            refuse(Refusal("invalid_field")) if self.value(ctx, record) else self.usual()
-        ),
+        lambda self, ctx, record: store(ctx, {"status": "disabled"}, self.value(ctx, record)),
+        each={"made afterwards": lambda ctx, record: neighbours(ctx)[-1:], "in another account": elsewhere},
+    ),
+    "Disabling changes another member, too.": adding(
+        "disabled", _moved, each=[*fields_of_beneficiary(), "verified", "created"]
+    ),
+    "Disabling changes another member, which only a later read shows.": after(
+        "disable_beneficiary",
+        lambda self, ctx: store(ctx, _moved(self, ctx, ctx.record)),
+        each=("note", "title", "phone", "status"),
+    ),
+    "Disabling leads to another status.": adding(
+        "disabled", lambda self, *_: {"status": self.value}, each=("active", "inactive")
+    ),
+    "Disabling a second time empties the note.": adding(
+        "disabled", {"note": None}, lambda self, ctx, record: record["status"] == "disabled"
+    ),
+    "A beneficiary of some kind cannot be disabled.": refusing(
+        "disabled",
+        "invalid_field",
+        lambda self, ctx, record: self.value(ctx, record),
         each={
-            "with a destination": lambda ctx, record: bool(_destinations(ctx)),
+            "with a destination": lambda ctx, record: ctx.store.select("payout_destination", record["id"]),
             "a business": lambda ctx, record: record["beneficiary_type"] == "business",
             "changed before": lambda ctx, record: record["updated"] != record["created"],
-            "paid before": lambda ctx, record: paid(ctx, record),
+            "paid before": lambda ctx, record: paid(ctx, "beneficiary_id", record),
         },
     ),
-    "A beneficiary without title and tax id cannot be disabled.": seam(
+    "A beneficiary without title and tax id cannot be disabled.": refusing(
         "disabled",
-        lambda self, ctx, record: (
-            self.usual() if record.get("title") or record.get("tax_id") else refuse(Refusal("invalid_field"))
-        ),
+        "invalid_field",
+        lambda self, ctx, record: not (record.get("title") or record.get("tax_id")),
     ),
-    "Disabling a second time empties the note.": seam("disabled", _again),
 }
 
-
-@fault("beneficiary.destinations", seam="write_beneficiary", operations=("updateBeneficiary",))
-def _(self: Any, ctx: Context, record: Record) -> None:
-    """A beneficiary's new country becomes that of its destinations."""
-    self.usual()
-    for each in ctx.store.select("payout_destination", record["id"]):
-        ctx.store.update({**each, "country": record["country_code"]})
+faults["beneficiary.disable-moves-updated"] |= {
+    "Disabling leaves updated as it was.": adding(
+        "disabled", lambda self, ctx, record: {"updated": record["updated"]}
+    )
+}

@@ -10,7 +10,7 @@ from typing import Any
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, fault, faults, hook
+from .catalogue import Faulty, faults, hook, seam
 from .crashes import BODY_OPERATIONS
 
 #: Values used in place of a field that should be refused.
@@ -68,8 +68,8 @@ class Mends(Faulty):
     def parse_body(self, ctx: Context) -> dict[str, Any]:
         body = super().parse_body(ctx)
         name = self.value if isinstance(self.value, str) else self.value[0]
+        ctx.body = body
         if self.here(ctx) and self.mends(ctx, body, name):
-            ctx.body = body
             body = {**body, name: instead(self, ctx, name)}
             if ctx.operation == "createPayout" and name in ("beneficiary_id", "payout_destination_id"):
                 body = {**body, **_payee(ctx, body)}
@@ -122,49 +122,40 @@ def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
     return body
 
 
-def _object(body: bytes, mend: Callable[[str], str]) -> dict[str, Any] | None:
-    """Returns the object in a body after mending it; None for a body that was valid before."""
-    text = body.decode("utf-8")
-    try:
-        json.loads(text, parse_constant=_refuse)
-        return None
-    except ValueError:
-        document = json.loads(mend(text))
-        return document if isinstance(document, dict) else None
-
-
 def _refuse(literal: str) -> None:
     raise ValueError(literal)
 
 
-#: Kind -> what is parsed of a body that should be refused.
-BODIES: dict[str, Callable[[bytes], dict[str, Any] | None]] = {
-    "empty body": lambda body: {} if not body.strip() else None,
-    "null": lambda body: {} if body.strip() == b"null" else None,
-    "array": lambda body: {} if isinstance(json.loads(body), list) else None,
-    "array of one object": lambda body: _only(json.loads(body)),
-    "string": lambda body: {} if isinstance(json.loads(body), str) else None,
-    "number": lambda body: {} if re.fullmatch(rb"-?[0-9.]+", body.strip()) else None,
-    "true": lambda body: {} if json.loads(body) is True else None,
-    "invalid UTF-8": lambda body: _invalid(body),
-    "text behind": lambda body: _object(body, lambda text: json.dumps(_lenient(text))),
-    "comma behind": lambda body: _object(body, lambda text: re.sub(r",\s*}", "}", text)),
-    "single quotes": lambda body: _object(body, lambda text: text.replace("'", '"')),
-    "unclosed": lambda body: _object(body, lambda text: text + "}"),
-    "anything": lambda body: _anything(body),
-}
+def mended(mend: Callable[[str], str]) -> Callable[[bytes], dict[str, Any] | None]:
+    """Returns what reads the object in a body after mending it; None for a body that was valid before."""
+
+    def read(body: bytes) -> dict[str, Any] | None:
+        text = body.decode("utf-8")
+        try:
+            json.loads(text, parse_constant=_refuse)
+            return None
+        except ValueError:
+            document = json.loads(mend(text))
+            return document if isinstance(document, dict) else None
+
+    return read
 
 
-def _only(document: Any) -> dict[str, Any] | None:
+def where_read(test: Callable[[Any], object]) -> Callable[[bytes], dict[str, Any] | None]:
+    """Returns what reads an empty object in a body for which a test of its value holds."""
+    return lambda body: {} if test(json.loads(body)) else None
+
+
+def _first(body: bytes) -> dict[str, Any] | None:
+    """Returns the only object of an array."""
+    document = json.loads(body)
     return document[0] if isinstance(document, list) and document and isinstance(document[0], dict) else None
 
 
-def _invalid(body: bytes) -> dict[str, Any] | None:
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError:
-        return dict(json.loads(body.decode("utf-8", "replace")))
-    return None
+def _replaced(body: bytes) -> dict[str, Any] | None:
+    """Returns the object of a body in invalid UTF-8."""
+    text = body.decode("utf-8", "replace")
+    return None if text.encode() == body else dict(json.loads(text))
 
 
 def _anything(body: bytes) -> dict[str, Any] | None:
@@ -175,16 +166,27 @@ def _anything(body: bytes) -> dict[str, Any] | None:
     return None
 
 
-faults["body.malformed"] |= {
-    "A body that is not a JSON object in UTF-8 is accepted.": reading(
-        lambda self, ctx, body: self.value(body), each=BODIES
-    )
+#: Kind -> what is parsed of a body that should be refused.
+BODIES: dict[str, Callable[[bytes], dict[str, Any] | None]] = {
+    "empty body": lambda body: {} if not body.strip() else None,
+    "null": where_read(lambda document: document is None),
+    "array": where_read(lambda document: isinstance(document, list)),
+    "array of one object": _first,
+    "string": where_read(lambda document: isinstance(document, str)),
+    "number": where_read(lambda document: type(document) in (int, float)),
+    "true": where_read(lambda document: document is True),
+    "invalid UTF-8": _replaced,
+    "text behind": mended(lambda text: json.dumps(_lenient(text))),
+    "comma behind": mended(lambda text: re.sub(r",\s*}", "}", text)),
+    "single quotes": mended(lambda text: text.replace("'", '"')),
+    "unclosed": mended(lambda text: text + "}"),
+    "anything": _anything,
 }
 
 #: Kind -> result of parsing a body that is not JSON.
 PARSERS: dict[str, Callable[[bytes], Any]] = {
     "UTF-16": lambda body: json.loads(body.decode("utf-16") if body[:1] in b"\xff\xfe" else body),
-    "NaN": lambda body: json.loads(body),
+    "NaN": json.loads,
     "comments": lambda body: json.loads(re.sub(rb"/\*.*?\*/", b"", body)),
     "raw control characters": lambda body: json.loads(body, strict=False),
     "numbers that begin with a zero": lambda body: json.loads(re.sub(rb":0+([1-9])", rb":\1", body)),
@@ -192,14 +194,23 @@ PARSERS: dict[str, Callable[[bytes], Any]] = {
 }
 
 
-@fault("body.malformed", seam="parse_body", operations=BODY_OPERATIONS, each=PARSERS)
-def _(self: Any, ctx: Context) -> Any:
-    """The parser takes more than JSON."""
+def _parsed(self: Any, ctx: Context) -> Any:
     try:
         document = self.value(ctx.request.body)
     except (ValueError, RecursionError):
         document = None
     return document if isinstance(document, dict) else self.usual()
+
+
+faults["body.malformed"] |= {
+    "A body that is not a JSON object in UTF-8 is accepted.": reading(
+        lambda self, ctx, body: self.value(body), each=BODIES
+    ),
+    "The parser takes more than JSON.": seam("parse_body", _parsed, operations=BODY_OPERATIONS, each=PARSERS),
+}
+
+
+# ---------------------------------------------------------------------- types
 
 
 def required(operation: str) -> list[str]:
@@ -217,19 +228,14 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def types(names: Callable[[str], list[str]], kinds: tuple[str, ...]) -> Callable[[str], Any]:
-    def each(operation: str) -> dict[str, tuple[str, str]]:
-        return {
-            f"{name} {kind}": (name, kind)
-            for name in names(operation)
-            for kind in kinds
-            if kind != _type(name)
-        }
-
-    return each
-
-
-def _type(name: str) -> str:
-    return {"address": "object", "is_default": "boolean"}.get(name, "string")
+    """Combines fields with the types that they do not have."""
+    right = {"address": "object", "is_default": "boolean"}
+    return lambda operation: {
+        f"{name} {kind}": (name, kind)
+        for name in names(operation)
+        for kind in kinds
+        if kind != right.get(name, "string")
+    }
 
 
 def is_of_type(value: Any, kind: str) -> bool:

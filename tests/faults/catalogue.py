@@ -31,8 +31,10 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from conformance.contract.rules import OPERATION_SETS, RULES
@@ -44,45 +46,6 @@ from conformance.reference.refusals import Refusal
 #: Creates of resources that a documented read or list shows.
 SHOWN_LATER = tuple(
     name for name in OPERATION_SETS["create"] if TRAITS[name].read_by or name in ADDS_TO.values()
-)
-
-SECTIONS = (
-    "authentication",
-    "timestamps",
-    "nonces",
-    "signatures",
-    "signed_parts",
-    "spellings",
-    "precedence",
-    "idempotency",
-    "replays",
-    "conflicts",
-    "tenancy",
-    "isolation",
-    "payees",
-    "bodies",
-    "fields",
-    "accepted",
-    "field_values",
-    "creation",
-    "server_owned",
-    "resources",
-    "beneficiaries",
-    "updates",
-    "destinations",
-    "refusals",
-    "lists",
-    "paging",
-    "walks",
-    "completeness",
-    "filters",
-    "dates",
-    "formats",
-    "values",
-    "http",
-    "secrets",
-    "crashes",
-    "races",
 )
 
 
@@ -142,6 +105,18 @@ FAULTS: list[Fault] = []
 
 Values = Iterable[Any] | Mapping[str, Any]
 
+
+@dataclass(frozen=True)
+class Only:
+    """A value of `each` for some operations only."""
+
+    value: Any
+    operations: Iterable[str]
+
+
+#: A refusal, its kind, or its status, type and code.
+Error = Refusal | str | tuple[int, str, str]
+
 #: A class or function that is registered.
 Made = TypeVar("Made", bound=Callable[..., Any])
 
@@ -162,7 +137,7 @@ def fault(
     """
 
     def register(made: Made) -> Made:
-        behaviour = made if isinstance(made, type) else _overridden(base, made.__doc__ or "", seam, made)
+        behaviour = made if isinstance(made, type) else _overridden(base, made.__doc__ or "", {seam: made})
         _confine(behaviour)
         description = " ".join((behaviour.__doc__ or "").split())
         sentence = description.removesuffix(".")
@@ -176,7 +151,7 @@ def fault(
             if not chosen:
                 raise ValueError(f"{behaviour.__name__}: {rule} covers none of the operations")
             for operation in chosen:
-                for label, value in _values(each(operation) if callable(each) else each):
+                for label, value in _values(each(operation) if callable(each) else each, operation):
                     kind = f"{sentence}: {label}" if label else sentence
                     FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
         return made
@@ -184,40 +159,43 @@ def fault(
     return register
 
 
-def _overridden(base: type[Faulty], sentence: str, name: str, override: Callable[..., Any]) -> type[Faulty]:
-    """Returns a class with one seam, or one method of `base`, overridden."""
+def _overridden(
+    base: type[Faulty], sentence: str, overrides: Mapping[str, Callable[..., Any]]
+) -> type[Faulty]:
+    """Returns a class with some seams, or methods of `base`, overridden."""
     behaviour = type("Row", (base,), {"__doc__": sentence})
-    setattr(behaviour, name, _overriding(behaviour, name, override))
+    for name, override in overrides.items():
+        setattr(behaviour, name, _overriding(behaviour, name, override))
     return behaviour
 
 
 @dataclass(frozen=True)
 class Row:
-    """The overridden method of a base class, and the options of `fault`."""
+    """The overridden methods of a base class, and the options of `fault`."""
 
     base: type[Faulty]
-    override: tuple[str, Callable[..., Any]] | None
+    overrides: Mapping[str, Callable[..., Any]]
     options: Mapping[str, Any]
 
 
 def seam(name: str, override: Callable[..., Any], *, base: type[Faulty] = Faulty, **options: Any) -> Row:
     """Makes a row that overrides one seam, or one method of `base`; `options` are those of `fault`."""
-    return Row(base, (name, override), options)
+    return Row(base, {name: override}, options)
+
+
+def seams(overrides: Mapping[str, Callable[..., Any]], *, base: type[Faulty] = Faulty, **options: Any) -> Row:
+    """Makes a row that overrides several seams by name; `options` are those of `fault`."""
+    return Row(base, overrides, options)
 
 
 def of(base: type[Faulty], **options: Any) -> Row:
     """Makes a row from a complete class; `options` are those of `fault`."""
-    return Row(base, None, options)
+    return Row(base, {}, options)
 
 
 def hook(base: type[Faulty], name: str, **common: Any) -> Callable[..., Row]:
     """Returns a function that makes rows which override one method of a class, as `seam` does."""
     return functools.partial(seam, name, base=base, **common)
-
-
-def refuse(error: Refusal) -> NoReturn:
-    """Raises a refusal within an expression."""
-    raise error
 
 
 class Rows:
@@ -231,10 +209,7 @@ class Rows:
 
     def __setitem__(self, rules: str | tuple[str, ...], rows: Mapping[str, Row]) -> None:
         for sentence, given in rows.items():
-            if given.override:
-                behaviour = _overridden(given.base, sentence, *given.override)
-            else:
-                behaviour = type("Row", (given.base,), {"__doc__": sentence})
+            behaviour = _overridden(given.base, sentence, given.overrides)
             fault(*([rules] if isinstance(rules, str) else rules), **given.options)(behaviour)
 
 
@@ -264,12 +239,15 @@ def _overriding(behaviour: type[Faulty], name: str, override: Callable[..., Any]
     return method
 
 
-def _values(values: Values | None) -> Iterable[tuple[str, Any]]:
+def _values(values: Values | None, operation: str) -> Iterable[tuple[str, Any]]:
     if values is None:
         return [("", None)]
-    if isinstance(values, Mapping):
-        return values.items()
-    return [(str(value), value) for value in values]
+    named = values.items() if isinstance(values, Mapping) else [(str(value), value) for value in values]
+    return [
+        (label, value.value if isinstance(value, Only) else value)
+        for label, value in named
+        if not isinstance(value, Only) or operation in value.operations
+    ]
 
 
 def _confine(behaviour: type[Faulty]) -> None:
@@ -298,8 +276,15 @@ def refusal(status: int, type: str, code: str, message: str = "The request is re
     return made
 
 
+def refuse(error: Error) -> NoReturn:
+    """Raises a refusal of a kind, or with a status, type and code."""
+    if isinstance(error, str):
+        raise Refusal(error)
+    raise error if isinstance(error, Refusal) else refusal(*error)
+
+
 def load() -> list[Fault]:
-    """Returns the faults of all sections."""
-    for section in SECTIONS:
-        importlib.import_module(f"{__package__}.{section}")
+    """Returns the faults of all modules of this package."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"{__package__}.{module.name}")
     return FAULTS

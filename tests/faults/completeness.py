@@ -1,4 +1,4 @@
-"""Servers whose lists lack some elements."""
+"""Servers whose lists lack some elements, or show others than those that were created (section 8)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,58 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import Faulty, Only, fault, faults, seam, seams
 from .lists import LONG_LISTS
-from .places import Finishes, another, item, other, succeeded, third, without_the_last
+from .places import another, answer, item, other, succeeded, third
 from .resources import paid
+from .rows import after, where
 from .texts import rows_of_lists
-from .walks import IN_ACCOUNTS, Filtered, counted, joined
+from .walks import IN_ACCOUNTS, Filtered, counted, joined, listing
+
+#: Lists with filters, whose elements fit on one page.
+_SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
+
+_DESTINATIONS = ("listPayoutDestinations",)
+
+_ACCOUNTS = ("listAccounts",)
+
+
+def text_of(record: Record) -> str:
+    return str(record.get("name") or record.get("label") or "")
+
+
+#: Kind -> destinations of some kind.
+OF_DESTINATIONS: dict[str, Callable[[Record], Any]] = {
+    "letters beyond ASCII": lambda record: not text_of(record).isascii(),
+    "an apostrophe": lambda record: "'" in text_of(record),
+    "no label": lambda record: not record.get("label"),
+    "an IBAN alone": lambda record: "account_number" not in record and "iban" in record,
+    "a savings account": lambda record: record.get("account_type") == "savings",
+}
+
+#: Kind -> elements that are not listed.
+UNLISTED: dict[str, Callable[[list[Record]], list[Record]] | Only] = {
+    "newest": lambda records: records[:-1],
+    # The customer's oldest account may be older than the run.
+    "oldest": Only(lambda records: records[1:], _SHORT),
+    "all": lambda records: [],
+    "every other": lambda records: records[::2],
+    "all but the first with the same label or name": lambda records: list(
+        {text_of(record) or record["id"]: record for record in records[::-1]}.values()
+    )[::-1],
+    "letters beyond ASCII": lambda records: [each for each in records if text_of(each).isascii()],
+    "an apostrophe": lambda records: [each for each in records if "'" not in text_of(each)],
+    "a long name": Only(lambda records: [each for each in records if len(text_of(each)) <= 200], _ACCOUNTS),
+    "an address": Only(
+        lambda records: [each for each in records if not each.get("address")], ["listVirtualAccounts"]
+    ),
+    **{
+        kind: Only(
+            lambda records, hidden=hidden: [each for each in records if not hidden(each)], _DESTINATIONS
+        )
+        for kind, hidden in [*OF_DESTINATIONS.items()][2:]
+    },
+}
 
 
 class OfAllParents(Filtered):
@@ -25,51 +71,29 @@ class OfAllParents(Filtered):
         return None if self.here(ctx) else super().list_parent(ctx)
 
 
-@fault("list.complete", seam="listed", base=OfAllParents, each=("organization", "everybody"))
-def _(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
-    """The elements of other parents are listed, too."""
-    return [
-        record
-        for record in records
-        if self.value == "everybody" or record["organization"] == ctx.organization.id  # type: ignore[union-attr]
-    ]
-
-
-@fault("list.complete", seam="listed", base=OfAllParents, operations=("listPayoutDestinations",))
-def _(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
-    """The destinations of all beneficiaries of the account are listed."""
+def _of_all_in_the_account(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
     mine = {record["id"] for record in ctx.store.select("beneficiary", ctx.params["account_id"])}
     return [record for record in records if record["parent"] in mine]
 
 
-# Other clients create accounts of the customer too, so a total with a short lag is allowed.
-@fault("list.complete", seam="count", operations=[name for name in LONG_LISTS if name != "listAccounts"])
-def _(self: Any, ctx: Context, listing: Listing) -> Any:
-    """total is counted once, and again only after ten more requests."""
-    known = self.state.setdefault("known", {})
-    key = (self.list_parent(ctx), repr(listing.conditions))
-    total, times = known.get(key, (self.usual(), 0))
-    known[key] = (total, times + 1)
-    if times >= 10:
-        del known[key]
-    return int(total)
+# ---------------------------------------------------------------------- stale lists
 
 
-@fault("list.complete", seam="count")
-def _(self: Any, ctx: Context, listing: Listing) -> Any:
-    """total is counted once a minute."""
-    known = self.state.setdefault("a minute", {})
-    key = (self.list_parent(ctx), repr(listing.conditions))
-    total, at = known.get(key, (0, 0))
-    if ctx.now > at + 60_000_000:
-        known[key] = total, _ = self.usual(), ctx.now
-    return int(total)
+def _counted_for(requests: int, seconds: int) -> Callable[..., int]:
+    """Returns the override that counts again after so many requests, or seconds."""
+
+    def count(self: Any, ctx: Context, listing: Listing) -> int:
+        key = (self.list_parent(ctx), repr(listing.conditions))
+        total, times, at = self.state.get(key, (0, requests, 0))
+        if times >= requests or ctx.now > at + seconds * 1_000_000:
+            total, times, at = self.usual(), 0, ctx.now
+        self.state[key] = (total, times + 1, at)
+        return int(total)
+
+    return count
 
 
-@fault("list.complete", seam="list_records", operations=LONG_LISTS)
-def _(self: Any, ctx: Context) -> None:
-    """The newest element is not listed until another one is created."""
-    self.usual()
+def _hide_the_newest(self: Any, ctx: Context) -> None:
     listing = ctx.listing
     newest = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), newest_first=True, limit=1)
     if listing is not None and newest and len(listing.records) > 1:
@@ -77,120 +101,47 @@ def _(self: Any, ctx: Context) -> None:
         listing.total -= 1
 
 
-@fault("list.complete")
-class ListsStayAsTheyWere(Finishes):
-    """A list is answered as it was when it was first read, whatever is created."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        if not succeeded(response):
-            return response
-        kept = self.state.setdefault("kept", {}).setdefault(ctx.request.target, response.document)
-        return response.with_document(kept)
-
-
-@fault("list.complete", operations=("listAccounts",))
-class LeavesOutTheOldest(Faulty):
-    """The account that a customer had before any was created by a request is not in the list."""
-
-    def left_out(self, ctx: Context) -> int:
-        """Returns the number of oldest elements that are left out."""
-        oldest = ctx.store.select("account", self.list_parent(ctx), limit=1)
-        return int(bool(oldest and ctx.store.balances(oldest[0]["id"])))
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return super().count(ctx, listing) - self.left_out(ctx)
-
-    def offset(self, ctx: Context, listing: Listing) -> int:
-        return super().offset(ctx, listing) + self.left_out(ctx)
-
-
-@fault("list.complete", operations=("listAccounts",))
-class KeepsSoMany(Faulty):
-    """A new account takes the place of the oldest one in the list, which stays as long as it was."""
-
-    def first(self, ctx: Context, listing: Listing) -> int:
-        """Returns the number of oldest elements that are left out."""
-        total = super().count(ctx, listing)
-        return total - int(self.state.setdefault("longest", total))
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return super().count(ctx, listing) - self.first(ctx, listing)
-
-    def offset(self, ctx: Context, listing: Listing) -> int:
-        return super().offset(ctx, listing) + self.first(ctx, listing)
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        if super().offset(ctx, listing) >= listing.total:
-            return []
-        return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))
-
-
-def _text(record: Record) -> str:
-    return str(record.get("name") or record.get("label") or "")
-
-
-Kept = Callable[[Record], Any]
-
-_TEXTS: dict[str, Kept] = {
-    "letters beyond ASCII": lambda record: not _text(record).isascii(),
-    "an apostrophe": lambda record: "'" in _text(record),
-}
-
-#: List -> kinds of elements, with a predicate for each.
-ELEMENTS: dict[str, dict[str, Kept]] = {
-    "listAccounts": {**_TEXTS, "a long name": lambda record: len(_text(record)) > 200},
-    "listPayoutDestinations": {
-        **_TEXTS,
-        "no label": lambda record: not record.get("label"),
-        "an IBAN alone": lambda record: "account_number" not in record and "iban" in record,
-        "a savings account": lambda record: record.get("account_type") == "savings",
-    },
-    "listVirtualAccounts": {**_TEXTS, "an address": lambda record: record.get("address")},
-    "listWallets": dict(_TEXTS),
-}
-
-
-def _is_changed(beneficiary: Record) -> bool:
-    return bool(beneficiary["status"] == "active" and beneficiary["updated"] != beneficiary["created"])
-
-
-faults["list.complete"] |= {
-    f"The destinations of a {kind} beneficiary are not listed.": seam(
-        "count",
-        lambda self, ctx, _, hidden=hidden: 0 if hidden(ctx.beneficiary) else self.usual(),
-        operations=("listPayoutDestinations",),
-    )
-    for kind, hidden in {
-        "disabled": lambda beneficiary: beneficiary["status"] == "disabled",
-        "changed": _is_changed,
-    }.items()
-}
+def _as_first_read(self: Any, ctx: Context, response: Response) -> Response:
+    if not succeeded(response):
+        return response
+    return response.with_document(self.state.setdefault(ctx.request.target, response.document))
 
 
 def _known_by_query(self: Any, ctx: Context) -> Any:
-    pages = self.state.setdefault("known_pages", {})
-    until, document = pages.get(ctx.query, (0, None))
+    until, document = self.state.get(ctx.query, (0, None))
     if ctx.now > until:
         document = self.usual()
-        pages[ctx.query] = (ctx.now + 1_000_000, document)
+        self.state[ctx.query] = (ctx.now + 1_000_000, document)
     return document
 
 
-def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    return self.state.setdefault("shown", {}).setdefault(ctx.request.target, document)
+def without(left_out: Callable[[Any, Context, Listing, int], int], **more: Any) -> dict[str, Any]:
+    """Returns the overrides that leave the oldest elements out; their number is told by the real total."""
+
+    def count(self: Any, ctx: Context, listing: Listing) -> int:
+        total = self.usual()
+        return int(total - left_out(self, ctx, listing, total))
+
+    def offset(self: Any, ctx: Context, listing: Listing) -> int:
+        total = ctx.store.count("account", self.list_parent(ctx), listing.conditions)
+        return int(self.usual() + left_out(self, ctx, listing, total))
+
+    return {"count": count, "offset": offset, **more}
 
 
-def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
-    """Truncates the texts of an element to a length."""
-    name = "name" if "name" in item else "label"
-    return {**item, name: item[name] and item[name][:length]}
+def _first_of_all(self: Any, ctx: Context, listing: Listing, total: int) -> int:
+    """Returns 1 if the customer had an account before any was created by a request."""
+    oldest = ctx.store.select("account", self.list_parent(ctx), limit=1)
+    return int(bool(oldest and ctx.store.balances(oldest[0]["id"])))
 
 
-#: Lists with filters, whose elements fit on one page.
-_SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
+def _shifted_page(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+    if (listing.page - 1) * listing.size >= listing.total:
+        return []
+    return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))  # type: ignore[no-any-return]
 
 
-@fault("list.complete", operations=("listPayoutDestinations",))
+@fault("list.complete", operations=_DESTINATIONS)
 class LosesThoseOfDisabled(Faulty):
     """A destination of a disabled beneficiary is accepted and lost."""
 
@@ -205,30 +156,107 @@ class LosesThoseOfDisabled(Faulty):
 
 def _payouts_to(self: Any, ctx: Context, record: Record) -> int:
     """Counts the payouts to a destination; one without payouts counts once, as in an outer join."""
-    paid = [
-        payout["payout_destination_id"] for payout in ctx.store.select("payout", ctx.params["account_id"])
-    ]
-    return max(1, paid.count(record["id"]))
+    payouts = ctx.store.select("payout", ctx.params["account_id"])
+    return max(1, [payout["payout_destination_id"] for payout in payouts].count(record["id"]))
+
+
+#: Kind -> number of the destinations of a beneficiary of some kind.
+TOTALS: dict[str, Callable[[Record, int], int]] = {
+    "none of a disabled one": lambda payee, total: 0 if payee["status"] == "disabled" else total,
+    "twice as many of a disabled one": lambda payee, total: total * (1 + (payee["status"] == "disabled")),
+    "none of a changed one": lambda payee, total: (
+        0 if payee["status"] == "active" and payee["updated"] != payee["created"] else total
+    ),
+}
+
+#: Kind -> what every third list is.
+THIRDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]] | Only] = {
+    "lacks its last element": Only(lambda document: {"items": document["items"][:-1]}, _SHORT),
+    "is empty": lambda document: {"items": [], "total": 0, "pages": 0},
+    "does not know the newest element": lambda document: {
+        "items": document["items"][:-1],
+        "total": max(0, document["total"] - 1),
+    },
+    **{
+        f"shows the first {length} characters of texts": lambda document, length=length: {  # type: ignore[misc]
+            "items": [_begun(item, length) for item in document["items"]]
+        }
+        for length in (50, 100)
+    },
+    "shows other dates": lambda document: {
+        "items": [{**item, "created": "2020-01-01T00:00:00Z"} for item in document["items"]]
+    },
+}
+
+
+def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
+    """Truncates the texts of an element to a length."""
+    name = "name" if "name" in item else "label"
+    return {**item, name: item[name] and item[name][:length]}
 
 
 faults["list.complete"] |= {
-    "Elements are missing.": seam(
-        "listed",
-        lambda self, ctx, records: self.value(records),
-        base=Filtered,
-        each=lambda operation: {
-            # The customer's oldest account may be older than the run.
-            "newest": lambda records: records[:-1],
-            **({"oldest": lambda records: records[1:]} if operation != "listAccounts" else {}),
-            "all": lambda records: [],
-            "every other": lambda records: records[::2],
-        },
+    **rows_of_lists(),
+    "Elements are missing.": listing(lambda self, ctx, records: self.value(records), each=UNLISTED),
+    "An account with a resource of this kind in it is not listed.": listing(
+        lambda self, ctx, records: [each for each in records if not ctx.store.count(self.value, each["id"])],
+        each=IN_ACCOUNTS,
+        operations=_ACCOUNTS,
     ),
-    "Elements of some kind are not listed.": seam(
+    "The total of destinations is another one.": seam(
+        "count",
+        lambda self, ctx, _: self.value(ctx.beneficiary, self.usual()),
+        operations=_DESTINATIONS,
+        each=TOTALS,
+    ),
+    "The elements of other parents are listed, too.": seam(
         "listed",
-        lambda self, ctx, records: [record for record in records if not self.value(record)],
-        base=Filtered,
-        each=ELEMENTS.__getitem__,
+        lambda self, ctx, records: [
+            record
+            for record in records
+            if self.value == "everybody" or record["organization"] == ctx.organization.id
+        ],
+        base=OfAllParents,
+        each=("organization", "everybody"),
+    ),
+    "The destinations of all beneficiaries of the account are listed.": seam(
+        "listed", _of_all_in_the_account, base=OfAllParents, operations=_DESTINATIONS
+    ),
+    "A destination is listed once for each payout to it.": joined(_payouts_to, operations=_DESTINATIONS),
+    "total counts a destination once for each payout to it.": counted(_payouts_to, operations=_DESTINATIONS),
+    # Other clients create accounts of the customer too, so a total with a short lag is allowed.
+    "total is counted once, and again only after ten more requests.": seam(
+        "count", _counted_for(11, 10**9), operations={*LONG_LISTS} - {*_ACCOUNTS}
+    ),
+    "total is counted once a minute.": seam("count", _counted_for(10**9, 60)),
+    "The newest element is not listed until another one is created.": after(
+        "list_records", _hide_the_newest, operations=LONG_LISTS
+    ),
+    "A list is answered as it was when it was first read, whatever is created.": answer(_as_first_read),
+    "A list with a filter is answered as it was when it was first read, whatever is created.": where(
+        "finish",
+        lambda self, ctx, response: ctx.listing is not None and ctx.listing.conditions,
+        _as_first_read,
+        operations=_SHORT,
+    ),
+    "Within a second a list is that of whoever asked for the same page before.": seam(
+        "list_document", _known_by_query, operations=_ACCOUNTS
+    ),
+    "The account that a customer had before any was created by a request is not in the list.": seams(
+        without(_first_of_all), operations=_ACCOUNTS
+    ),
+    "A new account takes the place of the oldest one in the list, which stays as long as it was.": seams(
+        without(
+            lambda self, ctx, listing, total: total - self.state.setdefault("longest", total),
+            page_of=_shifted_page,
+        ),
+        operations=_ACCOUNTS,
+    ),
+    "Each third list is another one.": third(
+        lambda self, ctx, document: {**document, **self.value(document)}, each=THIRDS
+    ),
+    "Each third list is the one that its process has read first.": third(
+        lambda self, ctx, document: self.state.setdefault(ctx.request.target, document), operations=_SHORT
     ),
     "This member of an item is not what the create answered.": item(
         another,
@@ -236,103 +264,31 @@ faults["list.complete"] |= {
             name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object", "status")
         ],
     ),
-    "A list with a filter is answered as it was when it was first read, whatever is created.": seam(
-        "finished",
-        lambda self, ctx, response: (
-            self.usual() if (ctx.listing is not None and ctx.listing.conditions) else response
-        ),
-        base=ListsStayAsTheyWere,
+    "From the second page on created is a second later.": item.sets(
+        lambda self, ctx, shown, record: {"created": self.timestamp_text(ctx, record["created"] + 1_000_000)},
+        lambda self, ctx, *_: ctx.listing.page > 1,
+    ),
+    "created of an element is when it was last changed.": item.sets(
+        lambda self, ctx, shown, record: {"created": self.timestamp_text(ctx, record["updated"])},
+        operations=_DESTINATIONS,
+    ),
+    "With a filter the elements have no text of their own.": item.sets(
+        lambda self, ctx, shown, *_: {"label": shown["label"] and "Filtered"},
+        lambda self, ctx, *_: ctx.listing.conditions,
         operations=_SHORT,
     ),
-    "Within a second a list is that of whoever asked for the same page before.": seam(
-        "list_document", _known_by_query, operations=("listAccounts",)
-    ),
-    "The total of the destinations of a disabled beneficiary is another one.": seam(
-        "count",
-        lambda self, ctx, _: self.usual() * (2 if ctx.beneficiary["status"] == "disabled" else 1),
-        operations=("listPayoutDestinations",),
-    ),
-    "From the second page on created is a second later.": item(
-        lambda self, ctx, item, record: (
-            {**item, "created": self.timestamp_text(ctx, record["created"] + 1_000_000)}
-            if ctx.listing.page > 1
-            else item
-        )
-    ),
-    "With a filter the elements have no text of their own.": item(
-        lambda self, ctx, item, record: (
-            {**item, "label": item["label"] and "Filtered"} if ctx.listing.conditions else item
-        ),
-        operations=_SHORT,
-    ),
-    "A destination in the list has a member of the beneficiary, or of all.": item(
-        lambda self, ctx, item, record: {**item, self.value[0]: self.value[1](ctx)},
-        operations=("listPayoutDestinations",),
+    "A destination in the list has a member of the beneficiary, or of all.": item.sets(
+        lambda self, ctx, *_: {self.value[0]: self.value[1](ctx)},
+        operations=_DESTINATIONS,
         each={
             "country": ("country", lambda ctx: ctx.beneficiary["country_code"]),
             "currency": ("currency", lambda ctx: "USD"),
         },
     ),
-    "Each third list is the one that its process has read first.": third(_kept, operations=_SHORT),
-    "Each third list lacks its last element.": third(without_the_last, operations=_SHORT),
-    "Each third list is empty.": third(
-        lambda self, ctx, document: {**document, "items": [], "total": 0, "pages": 0}
-    ),
-    "Each third list does not know the newest element.": third(
-        lambda self, ctx, document: {
-            **document,
-            "items": document["items"][:-1],
-            "total": max(0, document["total"] - 1),
-        }
-    ),
-    "created of an element is when it was last changed.": seam(
-        "item",
-        lambda self, ctx, kind, record: {
-            **self.usual(),
-            "created": self.timestamp_text(ctx, record["updated"]),
-        },
-        operations=("listPayoutDestinations",),
-    ),
-    "Each third list shows the beginning of its texts.": third(
-        lambda self, ctx, document: {
-            **document,
-            "items": [_begun(item, self.value) for item in document["items"]],
-        },
-        each=(50, 100),
-    ),
-    "Each third list shows other dates.": third(
-        lambda self, ctx, document: {
-            **document,
-            "items": [{**item, "created": "2020-01-01T00:00:00Z"} for item in document["items"]],
-        }
-    ),
-    "This member of a destination changes with the first payout to it.": seam(
-        "item",
-        lambda self, ctx, kind, record: (
-            {**self.usual(), self.value: other(self.value, self.usual()[self.value])}
-            if paid(ctx, "payout_destination_id", record)
-            else self.usual()
-        ),
-        operations=("listPayoutDestinations",),
+    "This member of a destination changes with the first payout to it.": item.sets(
+        lambda self, ctx, shown, *_: {self.value: other(self.value, shown[self.value])},
+        lambda self, ctx, shown, record: paid(ctx, "payout_destination_id", record),
+        operations=_DESTINATIONS,
         each=("is_default", "label"),
     ),
-    "An account with a resource of this kind in it is not listed.": joined(
-        lambda self, ctx, record: 0 if ctx.store.count(self.value, record["id"]) else 1,
-        each=IN_ACCOUNTS,
-        operations=("listAccounts",),
-    ),
-    "A destination is listed once for each payout to it.": joined(
-        _payouts_to, operations=("listPayoutDestinations",)
-    ),
-    "total counts a destination once for each payout to it.": counted(
-        _payouts_to, operations=("listPayoutDestinations",)
-    ),
-    "Of elements with the same label or name only the first one is listed.": seam(
-        "listed",
-        lambda self, ctx, records: list(
-            {_text(record) or record["id"]: record for record in records[::-1]}.values()
-        )[::-1],
-        base=Filtered,
-    ),
-    **rows_of_lists(),
 }

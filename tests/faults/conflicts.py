@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,87 +15,110 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import Faulty, Only, fault, faults, seam
+from .rows import always, passing, refusing, skipping
+
+#: Returns what is compared of a body.
+Part = Callable[[Context], Any]
 
 
-def _blindnesses(operation: str) -> list[str]:
-    found = ["unknown members", "spaces"]
-    if operation in ("createBeneficiary", "createPayoutDestination"):
-        found.append("defaults")
-    if operation in ("createBeneficiary", "createPayoutDestination", "createVirtualAccount"):
-        found.append("nulls")
-    return [*found, "numerals", "types"] if operation in ("createPayout", "createPayin") else found
+def _texts(document: dict[str, Any], change: Callable[[str], Any]) -> dict[str, Any]:
+    """Returns a document with its texts changed."""
+    return {name: change(value) if isinstance(value, str) else value for name, value in document.items()}
 
 
-def _meaning(operation: str, body: bytes, what: str) -> Any:
-    """Returns a parsed body without one kind of difference."""
-    document = json.loads(body)
+#: Kind -> operations, and a parsed body without one kind of difference.
+MEANINGS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Any]], Any]]] = {
+    "defaults": (
+        ("createBeneficiary", "createPayoutDestination"),
+        lambda document: {"beneficiary_type": "individual", "is_default": False, **document},
+    ),
+    "nulls": (
+        ("createBeneficiary", "createPayoutDestination", "createVirtualAccount"),
+        lambda document: {name: value for name, value in document.items() if value is not None},
+    ),
+    "numerals": (
+        ("createPayout", "createPayin"),
+        lambda document: (
+            {**document, "amount": str(Decimal(document["amount"]).normalize())}
+            if isinstance(document.get("amount"), str)
+            else document
+        ),
+    ),
+    "types": (
+        ("createPayout", "createPayin"),
+        lambda document: {name: str(value) for name, value in document.items()},
+    ),
+}
+
+
+def _meanings(operation: str) -> dict[str, Callable[[dict[str, Any]], Any]]:
     known = {field.name for field in FIELDS[operation]}
-    match what:
-        case "unknown members":
-            return {name: value for name, value in document.items() if name in known}
-        case "defaults":
-            return {"beneficiary_type": "individual", "is_default": False, **document}
-        case "nulls":
-            return {name: value for name, value in document.items() if value is not None}
-        case "numerals" if isinstance(document.get("amount"), str):
-            return {**document, "amount": str(Decimal(document["amount"]).normalize())}
-        case "types":
-            return {name: str(value) for name, value in document.items()}
-        case "spaces":
-            return {
-                name: value.strip() if isinstance(value, str) else value for name, value in document.items()
-            }
-    return document
+    return {
+        "unknown members": lambda document: {name: document[name] for name in document if name in known},
+        "spaces": lambda document: _texts(document, str.strip),
+        **{kind: meaning for kind, (those, meaning) in MEANINGS.items() if operation in those},
+    }
 
 
-@fault("idempotency.conflict-equivalent", seam="fingerprint", each=_blindnesses)
+@fault("idempotency.conflict-equivalent", seam="fingerprint", each=_meanings)
 def _(self: Any, ctx: Context) -> Any:
     """Bodies are the same to a server that compares what they mean."""
     try:
-        meaning = _meaning(self.operation, ctx.request.body, self.value)
-        return json.dumps(meaning, sort_keys=True).encode()
+        return json.dumps(self.value(json.loads(ctx.request.body)), sort_keys=True).encode()
     except (ValueError, ArithmeticError, AttributeError):
         return self.usual()
 
 
-def _without_member(ctx: Context, name: str) -> Any:
-    """Returns the body as sent, without one member of its address, or with that member alone."""
-    body = json.loads(ctx.request.body)
-    address = body.get("address")
-    if isinstance(address, dict):
-        kept = (
-            {"city"}
-            if name.startswith("all but")
-            else address.keys() - {name, "state" if name == "region" else name}
-        )
-        body["address"] = {member: address[member] for member in sorted(kept & address.keys())}
-    return body
-
-
 def _document(ctx: Context) -> dict[str, Any]:
-    try:
+    with contextlib.suppress(ValueError):
         document = json.loads(ctx.request.body)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
+        return document if isinstance(document, dict) else {}
+    return {}
 
 
-def _masked(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """Returns a document with one member reduced to its last four characters."""
-    return {key: str(value)[-4:] if key == name else value for key, value in sorted(document.items())}
+def _leaves(value: Any) -> list[str]:
+    """Returns the leaves of a JSON value as texts."""
+    if isinstance(value, dict):
+        return [leaf for member in value.values() for leaf in _leaves(member)]
+    return [str(value)]
 
 
-def _numbers(pattern: str, document: dict[str, Any]) -> list[Any]:
-    """Returns the members of a document, with texts of a pattern as numbers."""
-    return [
-        (name, float(value) if isinstance(value, str) and re.fullmatch(pattern, value) else value)
-        for name, value in sorted(document.items())
-    ]
+def _numbers(pattern: str) -> Part:
+    """Returns a part with texts of a pattern as numbers."""
+    return lambda ctx: sorted(
+        _texts(_document(ctx), lambda text: float(text) if re.fullmatch(pattern, text) else text).items()
+    )
 
+
+def _without(name: str) -> Part:
+    return lambda ctx: {key: value for key, value in _document(ctx).items() if key != name}
+
+
+def _masked(name: str) -> Part:
+    """Returns a part with one member reduced to its last four characters."""
+    return lambda ctx: {
+        key: str(value)[-4:] if key == name else value for key, value in sorted(_document(ctx).items())
+    }
+
+
+def _of_address(wanted: Callable[[str], bool]) -> Part:
+    """Returns a part with some members of the address."""
+
+    def part(ctx: Context) -> Any:
+        body = _document(ctx)
+        address = body.get("address")
+        if isinstance(address, dict):
+            body["address"] = {member: address[member] for member in sorted(address) if wanted(member)}
+        return body
+
+    return part
+
+
+_ADDRESSED = ("createBeneficiary", "createVirtualAccount")
 
 #: Kind -> what is compared of two bodies.
-FINGERPRINTS = {
+FINGERPRINTS: dict[str, Part | Only] = {
     "length": lambda ctx: str(len(ctx.request.body)),
     "names of the fields": lambda ctx: sorted(_document(ctx)),
     "letters in any case": lambda ctx: ctx.request.body.lower().hex(),
@@ -104,83 +129,76 @@ FINGERPRINTS = {
     "all but white space": lambda ctx: re.sub(rb"\s", b"", ctx.request.body),
     "the first 128 bytes": lambda ctx: ctx.request.body[:128],
     "the first 1,000 bytes": lambda ctx: ctx.request.body[:1000],
-    "the values without names": lambda ctx: sorted(_leaves(_document(ctx))),
     "the last 64 bytes": lambda ctx: ctx.request.body[-64:],
     "the sum of the bytes": lambda ctx: sum(ctx.request.body),
-    "numerals by value": lambda ctx: _numbers(r"[0-9]+(\.[0-9]+)?(e[0-9]+)?", _document(ctx)),
-    "decimals by value": lambda ctx: _numbers(r"[0-9]+(\.[0-9]+)?", _document(ctx)),
-    "integers by value": lambda ctx: _numbers(r"[0-9]+", _document(ctx)),
+    "numerals by value": _numbers(r"[0-9]+(\.[0-9]+)?(e[0-9]+)?"),
+    "decimals by value": _numbers(r"[0-9]+(\.[0-9]+)?"),
+    "integers by value": _numbers(r"[0-9]+"),
+    "the values without names": lambda ctx: sorted(_leaves(_document(ctx))),
+    "the values, one behind the other": lambda ctx: "".join(_leaves(_document(ctx))),
+    "the values by name, one behind the other": lambda ctx: "".join(
+        str(value) for _, value in sorted(_document(ctx).items())
+    ),
+    **{
+        f"all of the address but {name.partition('|')[0]}": Only(
+            _of_address(lambda member, name=name: not re.fullmatch(name, member)), _ADDRESSED
+        )
+        for name in ("address_line", "city", "region|state", "postal_code", "country")
+    },
+    "the city of the address": Only(_of_address(lambda member: member == "city"), _ADDRESSED),
+    **{
+        f"the last four characters of {name}": Only(_masked(name), ["createPayoutDestination"])
+        for name in ("account_number", "iban", "wallet_address")
+    },
 }
 
 
-@fault("idempotency.conflict")
-class AnyBodyAfterReplay(Faulty):
-    """A key that was answered with its stored response once brings it for any body."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        self.state.setdefault("known", set()).add(ctx.key)
-        return super().replayed(ctx, answer)
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return super().same_body(ctx, answer) or ctx.key in self.state.get("known", ())
+def _fingerprints(operation: str) -> dict[str, Part | Only]:
+    return FINGERPRINTS | {f"all but {field.name}": _without(field.name) for field in FIELDS[operation]}
 
 
-@fault("idempotency.conflict", seam="same_body")
-def _(self: Any, ctx: Context, answer: Answer) -> Any:
-    """Another body under a used key is refused once, and brings the stored response the second time."""
+def _tried_before(self: Any, ctx: Context, answer: Answer) -> bool:
     tried = self.state.setdefault("tried", set())
     again = (ctx.key, ctx.request.body) in tried
     tried.add((ctx.key, ctx.request.body))
-    return self.usual() or again
+    return again
 
 
-def _leaves(value: Any) -> list[str]:
-    """Returns the leaves of a JSON value as texts."""
-    if isinstance(value, dict):
-        return [leaf for member in value.values() for leaf in _leaves(member)]
-    return [str(value)]
+class RemembersKeys(Faulty):
+    """Remembers the keys in the order of their first use, and those that were replayed."""
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        if self.here(ctx) and ctx.first_use:
+            self.state.setdefault("used", []).append(ctx.key)
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        self.state.setdefault("replayed", set()).add(ctx.key)
+        return super().replayed(ctx, answer)
 
 
 faults["idempotency.conflict"] |= {
-    "A used key is answered with the stored response whatever the body is.": seam(
-        "same_body", lambda *_: True
+    "A key that was answered with its stored response once brings it for any body.": passing(
+        "same_body", lambda self, ctx, *_: ctx.key in self.state.get("replayed", ()), base=RemembersKeys
     ),
-    "A used key without a body is answered with the stored response.": seam(
-        "same_body", lambda self, ctx, *_: self.usual() if ctx.request.body else True
+    "Another body is told from the first one for the last twenty keys only.": passing(
+        "same_body", lambda self, ctx, *_: ctx.key not in self.state.get("used", [])[-20:], base=RemembersKeys
     ),
-    "A used key with another body is a new request.": seam("on_other_body", lambda *_: None),
+    "Another body under a used key is refused once, and brings the stored response the second time.": passing(
+        "same_body", _tried_before
+    ),
+    "A used key is answered with the stored response whatever the body is.": passing("same_body", always),
+    "A used key without a body is answered with the stored response.": passing(
+        "same_body", lambda self, ctx, *_: not ctx.request.body
+    ),
+    "A used key with another body is a new request.": skipping("on_other_body"),
     "Two bodies that differ count as the same.": seam(
         "fingerprint",
         lambda self, ctx: hashlib.sha256(repr(self.value(ctx)).encode()).digest(),
-        each=FINGERPRINTS,
+        each=_fingerprints,
     ),
-    "Two bodies with the same values, one behind the other, count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: "".join(str(value) for _, value in sorted(_document(ctx).items())).encode(),
-        operations=("createBeneficiary",),
-    ),
-    "Two bodies that differ in this member of the address only count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: hashlib.sha256(repr(_without_member(ctx, self.value)).encode()).digest(),
-        operations=("createBeneficiary", "createVirtualAccount"),
-        each=("address_line", "city", "region", "postal_code", "country", "all but the city"),
-    ),
-    "Two bodies that differ in this field only count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: hashlib.sha256(
-            json.dumps({name: value for name, value in _document(ctx).items() if name != self.value}).encode()
-        ).digest(),
-        each=lambda operation: [field.name for field in FIELDS[operation]],
-    ),
-    "Two bodies that differ in what masks hide of this number only count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: hashlib.sha256(repr(_masked(_document(ctx), self.value)).encode()).digest(),
-        operations=("createPayoutDestination",),
-        each=("account_number", "iban", "wallet_address"),
-    ),
-    "A used key with another body is refused with another type or code, or not with 4xx.": seam(
+    "A used key with another body is refused with another type or code, or not with 4xx.": refusing(
         "on_other_body",
-        lambda self, *_: refuse(refusal(*self.value)),
         each={
             "type": (409, "validation_error", "idempotency_key_conflict"),
             "code": (409, "idempotency_error", "conflict"),
@@ -188,32 +206,11 @@ faults["idempotency.conflict"] |= {
             "success": (200, "idempotency_error", "idempotency_key_conflict"),
         },
     ),
-    "Two people whose names are made of the same words or letters count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: hashlib.sha256(self.value(_leaves(_document(ctx))).encode()).digest(),
-        operations=("createBeneficiary",),
-        each={"values in any order": lambda values: repr(sorted(values)), "joined": "".join},
-    ),
 }
 
 faults["idempotency.conflict-no-body"] |= {
-    "A used key without a body is answered with the stored response when it comes with one.": seam(
-        "same_body", lambda *_: True
+    "A used key without a body is answered with the stored response when it comes with one.": passing(
+        "same_body", always
     ),
-    "A used key without a body is performed again when it comes with one.": seam(
-        "on_other_body", lambda *_: None
-    ),
+    "A used key without a body is performed again when it comes with one.": skipping("on_other_body"),
 }
-
-
-@fault("idempotency.conflict")
-class ComparesBodiesOfFewKeys(Faulty):
-    """Another body is told from the first one for the last twenty keys only."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        if ctx.first_use:
-            self.state.setdefault("known", []).append(ctx.key)
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return ctx.key not in self.state.get("known", [])[-20:] or super().same_body(ctx, answer)

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context
+from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
@@ -18,14 +18,14 @@ from conformance.world.corpora.headers import UNUSUAL
 from conformance.world.corpora.ids import INHERITED, SHORT
 
 from .authentication import KEYED_BY_MEMBERS
-from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
+from .catalogue import Faulty, Only, Row, faults, hook, of
 from .harness import NO_ANSWER
 from .odd_requests import (
     BODY_CRASHES,
     CRASHES,
     FIELD_CRASHES,
     FILTER_CRASHES,
-    HEADERS,
+    HEADER_CRASHES,
     QUERY_CRASHES,
     REFUSAL_CRASHES,
     TEXT_CRASHES,
@@ -33,7 +33,8 @@ from .odd_requests import (
     json_of,
     times,
 )
-from .places import answer, succeeded
+from .places import succeeded
+from .rows import refusing, where
 
 BODY_OPERATIONS = OPERATION_SETS["body"]
 
@@ -60,37 +61,45 @@ class Crashes(Faulty):
 crashing = hook(Crashes, "crashes")
 
 
-@fault(
-    "http.no-server-error",
-    seam="crashes",
-    base=Crashes,
-    operations=BODY_OPERATIONS,
-    each=lambda operation: {
+#: Kind -> requests of some operations that crash.
+TURNS: dict[str, Only] = {
+    "an API key that is a member of all objects": Only(
+        lambda ctx: ctx.header(b"x-api-key") in INHERITED, KEYED_BY_MEMBERS
+    ),
+    "a timestamp of digits that are not those of ASCII": Only(
+        lambda ctx: digits_elsewhere(ctx).isdecimal(), list(OPERATIONS)[::2]
+    ),
+    "a timestamp with a superscript digit": Only(
+        lambda ctx: "\N{SUPERSCRIPT TWO}" in digits_elsewhere(ctx), list(OPERATIONS)[1::2]
+    ),
+    "an account number of three digits": Only(
+        lambda ctx: re.search(rb'"account_number":"[0-9]{3}"', ctx.request.body) is not None,
+        ["createPayoutDestination"],
+    ),
+    "no idempotency key": Only(lambda ctx: b"idempotency-key" not in ctx.headers, POSTS),
+    "an idempotency key that is no UUID": Only(
+        lambda ctx: len(ctx.header(b"idempotency-key") or "x" * 36) != 36, POSTS
+    ),
+    "two idempotency keys": Only(lambda ctx: times(ctx.request, b"idempotency-key") > 1, POSTS),
+    "an id of more than 64 bits": Only(
+        lambda ctx: any(each.isdigit() and int(each) >= 2**64 for each in ctx.params.values()),
+        [
+            name
+            for at, name in enumerate(OPERATIONS)
+            if at % len(SHORT) == 1 or len(OPERATIONS[name].path_parameters) > 1
+        ],
+    ),
+    "a GET with a body": Only(lambda ctx: bool(ctx.request.body), OPERATION_SETS["read"]),
+}
+
+
+def _fields(operation: str) -> dict[str, tuple[str, Callable[[Any], bool]]]:
+    return {
         f"{field.name} {how}": (field.name, test)
         for field in FIELDS[operation]
         for how, test in FIELD_CRASHES.items()
         if how != {dict: "object", bool: "boolean"}.get(TYPES.get(field.kind, str))
-    },
-)
-def _(self: Any, ctx: Context) -> Any:
-    """A value of this field is answered with 500."""
-    name, test = self.value
-    document = json_of(ctx)
-    return isinstance(document, dict) and name in document and test(document[name])
-
-
-@fault(
-    "http.no-server-error",
-    seam="crashes",
-    base=Crashes,
-    operations=["updateBeneficiary"],
-    each=("beneficiary_type", *(field.name for field in FIELDS["createBeneficiary"] if field.required)),
-)
-def _(self: Any, ctx: Context) -> Any:
-    """A PATCH in which this field alone is null, and nothing else wrong, is answered with 500."""
-    document = json_of(ctx)
-    members = document.items() if isinstance(document, dict) else ()
-    return [name for name, value in members if value is None] == [self.value]
+    }
 
 
 def _texts(operation: str) -> dict[str, tuple[str, str, Callable[[str], bool]]]:
@@ -106,62 +115,52 @@ def _texts(operation: str) -> dict[str, tuple[str, str, Callable[[str], bool]]]:
     }
 
 
-@fault("http.no-server-error", seam="crashes", base=Crashes, operations=BODY_OPERATIONS, each=_texts)
-def _(self: Any, ctx: Context) -> Any:
-    """A text with odd characters is answered with 500."""
+def _members(operation: str) -> list[str]:
+    """Returns the members of an address."""
+    return [member for field in FIELDS[operation] for member in field.members]
+
+
+def _unlimited(operation: str) -> list[str]:
+    """Returns the texts without a maximum length, including members of an address."""
+    texts = [field for field in FIELDS[operation] if field.kind == "text" and field.max_length is None]
+    return [field.name for field in texts] + [f"address.{member}" for member in _members(operation)]
+
+
+def _document(ctx: Context, place: str = "") -> dict[str, Any]:
+    """Returns a body, or one of its members, if it is an object."""
     document = json_of(ctx)
+    document = document.get(place) if place and isinstance(document, dict) else document
+    return document if isinstance(document, dict) else {}
+
+
+def _text(self: Any, ctx: Context) -> bool:
     place, name, test = self.value
-    holder = document.get(place) if place and isinstance(document, dict) else document
-    text = holder.get(name) if isinstance(holder, dict) else None
+    text = _document(ctx, place).get(name)
     return isinstance(text, str) and test(text)
 
 
-@fault(
-    "http.no-server-error",
-    seam="crashes",
-    base=Crashes,
-    operations=[name for name in BODY_OPERATIONS if any(field.members for field in FIELDS[name])],
-    each=lambda operation: {
-        f"{member} {how}": (member, test)
-        for field in FIELDS[operation]
-        for member in field.members
-        for how, test in (
-            ("null", lambda address, name: address.get(name, "") is None),
-            ("left out", lambda address, name: name not in address),
-        )
-    },
-)
-def _(self: Any, ctx: Context) -> Any:
-    """An address without one of its texts is answered with 500."""
-    document = json_of(ctx)
-    member, test = self.value
-    address = document.get("address") if isinstance(document, dict) else None
-    return isinstance(address, dict) and bool(test(address, member))
+def unknown(test: Callable[[Any, Context, Refusal], Any], **options: Any) -> Row:
+    """Makes a row that answers 500 to an unknown path or method for which a test holds."""
+    return where("render_refusal", test, lambda *_: Response(500), base=Everywhere, **options)
 
 
-@fault("http.no-server-error")
-class CrashesOnMethods(Faulty):
-    """A method that the path does not have is answered with 500."""
+class Everywhere(Faulty):
+    """A server that is broken on all operations, and where there is none."""
 
     everywhere = True
 
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        found = match(ctx.path)
-        if refusal.kind == "unknown_method" and found and self.operation in found.methods.values():
-            return Response(500)
-        return super().render_refusal(ctx, refusal)
+
+def _method_of_the_path(self: Any, ctx: Context, refusal: Refusal) -> bool:
+    found = match(ctx.path) if refusal.kind == "unknown_method" else None
+    return found is not None and self.operation in found.methods.values()
 
 
-@fault("http.no-server-error", operations=("createPayout",))
-class CrashesOnPaths(Faulty):
-    """A path that is not documented, but looks like that of a payout, is answered with 500."""
-
-    everywhere = True
-
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        if refusal.kind == "unknown_path" and b"payouts" in ctx.path:
-            return Response(500)
-        return super().render_refusal(ctx, refusal)
+def _of_another(self: Any, ctx: Context, record: Record) -> bool:
+    """Returns True if another beneficiary has what a PATCH names."""
+    return any(
+        other.get(self.value) == ctx.values.get(self.value, "") and other["id"] != record["id"]
+        for other in ctx.store.select("beneficiary", record["parent"])
+    )
 
 
 def paid_to(ctx: Context, name: str) -> Any:
@@ -174,142 +173,106 @@ def paid_to_wallet(ctx: Context) -> bool:
     return bool(paid_to(ctx, "type") == "wallet")
 
 
-def _unlimited(operation: str) -> list[str]:
-    """Returns the texts without a maximum length, including members of an address."""
-    fields = FIELDS[operation]
-    members = [f"{field.name}.{member}" for field in fields for member in field.members]
-    return [field.name for field in fields if field.kind == "text" and field.max_length is None] + members
-
+INTERNAL = (500, "server_error", "internal_error")
 
 faults["http.no-server-error"] |= {
-    "An id with two underscores crashes.": seam(
-        "resolve",
-        lambda self, ctx: (
-            refuse(refusal(500, "api_error", "internal_error"))
-            if any(identifier.count("_") == 2 for identifier in ctx.params.values())
-            else self.usual()
-        ),
-    ),
     "Some requests are answered with 500.": of(Crashes, each=CRASHES),
-    "An API key that is the name of a member of all objects is answered with 500.": crashing(
-        lambda self, ctx: ctx.header(b"x-api-key") in INHERITED, operations=KEYED_BY_MEMBERS
-    ),
-    "A timestamp of digits that are not those of ASCII is answered with 500.": crashing(
-        lambda self, ctx: digits_elsewhere(ctx).isdecimal(), operations=list(OPERATIONS)[::2]
-    ),
-    "A timestamp with a superscript digit is answered with 500.": crashing(
-        lambda self, ctx: "\N{SUPERSCRIPT TWO}" in digits_elsewhere(ctx), operations=list(OPERATIONS)[1::2]
-    ),
-    "An account number of three digits is answered with 500.": crashing(
-        lambda self, ctx: re.search(rb'"account_number":"[0-9]{3}"', ctx.request.body) is not None,
-        operations=["createPayoutDestination"],
-    ),
     "Some bodies are answered with 500.": of(Crashes, operations=BODY_OPERATIONS, each=BODY_CRASHES),
-    "Some queries are answered with 500.": of(Crashes, operations=LISTS, each=QUERY_CRASHES),
-    "Some filters are answered with 500.": of(
-        Crashes, operations=OPERATION_SETS["filtered-list"], each=FILTER_CRASHES
+    "A header that the operation does not need is answered with 500.": of(Crashes, each=HEADER_CRASHES),
+    "Some queries are answered with 500.": crashing(
+        lambda self, ctx: re.search(self.value, ctx.query), operations=LISTS, each=QUERY_CRASHES
     ),
-    "Some idempotency keys are answered with 500.": of(
-        Crashes,
-        operations=POSTS,
-        each={
-            "no idempotency key": lambda ctx: b"idempotency-key" not in ctx.headers,
-            "idempotency key no UUID": lambda ctx: len(ctx.header(b"idempotency-key") or "x" * 36) != 36,
+    "Some filters are answered with 500.": crashing(
+        lambda self, ctx: re.search(self.value, ctx.query),
+        operations=OPERATION_SETS["filtered-list"],
+        each=FILTER_CRASHES,
+    ),
+    "Some requests that not every operation is sent are answered with 500.": of(Crashes, each=TURNS),
+    "A value of this field is answered with 500.": crashing(
+        lambda self, ctx: self.value[0] in _document(ctx) and self.value[1](_document(ctx)[self.value[0]]),
+        operations=BODY_OPERATIONS,
+        each=_fields,
+    ),
+    "A PATCH in which this field alone is null, and nothing else wrong, is answered with 500.": crashing(
+        lambda self, ctx: [name for name, value in _document(ctx).items() if value is None] == [self.value],
+        operations=["updateBeneficiary"],
+        each=("beneficiary_type", *(field.name for field in FIELDS["createBeneficiary"] if field.required)),
+    ),
+    "A text with odd characters is answered with 500.": crashing(
+        _text, operations=BODY_OPERATIONS, each=_texts
+    ),
+    "An address without one of its texts is answered with 500.": crashing(
+        lambda self, ctx: (
+            bool(address := _document(ctx, "address")) and self.value[1](address, self.value[0])
+        ),
+        operations=BODY_OPERATIONS,
+        each=lambda operation: {
+            f"{member} {how}": (member, test)
+            for member in _members(operation)
+            for how, test in (
+                ("null", lambda address, name: address.get(name, "") is None),
+                ("left out", lambda address, name: name not in address),
+            )
         },
-    ),
-    "Some refusals are answered with 500.": seam(
-        "refusal_status",
-        lambda self, ctx, refusal: 500 if refusal.kind in self.value else self.usual(),
-        each=lambda operation: (
-            REFUSAL_CRASHES
-            | ({"missing child": ("missing_child",)} if operation in OPERATION_SETS["child"] else {})
-        ),
-    ),
-    "A repeated POST is answered with 500.": answer(
-        lambda self, ctx, response: Response(500) if ctx.replayed else response, operations=POSTS
-    ),
-    "The connection is closed without an answer.": answer(
-        lambda self, ctx, response: (
-            response.with_header(NO_ANSWER, b"1") if self.value(response) else response
-        ),
-        each={
-            "success": succeeded,
-            "401": lambda response: response.status == 401,
-            "404": lambda response: response.status == 404,
-        },
-    ),
-    "A valid request is answered with another status of 5xx.": answer(
-        lambda self, ctx, response: (
-            Response(500)
-            if self.value == 501 and self.operation == "createPayin"
-            else Response(self.value)
-            if succeeded(response)
-            else response
-        ),
-        each=(501, 502, 503, 504, 599),
-    ),
-    "A header that the operation does not need is answered with 500.": of(Crashes, each=HEADERS),
-    "An id of more than 64 bits is answered with 500.": crashing(
-        lambda self, ctx: any(each.isdigit() and int(each) >= 2**64 for each in ctx.params.values()),
-        operations=[
-            name
-            for at, name in enumerate(OPERATIONS)
-            if at % len(SHORT) == 1 or len(OPERATIONS[name].path_parameters) > 1
-        ],
     ),
     "An unusual type of body is answered with 500.": crashing(
         lambda self, ctx: ctx.header(b"content-type") == self.value,
         operations=BODY_OPERATIONS,
         each=lambda operation: UNUSUAL[list(OPERATIONS).index(operation) % len(UNUSUAL) :][:1],
     ),
-    "A query in a notation that some frameworks take for a structure is answered with 500.": crashing(
-        lambda self, ctx: self.value in ctx.query,
-        operations=OPERATION_SETS["list"],
-        each=(b"size[]=", b"page[a]=", b"size=5&size=5"),
-    ),
-    "An offset beyond 32 bits is answered with 500.": seam(
-        "offset",
-        lambda self, ctx, listing: (
-            refuse(refusal(500, "server_error", "internal_error"))
-            if self.usual() % 2**32 >= 2**31
-            else self.usual()
-        ),
-        operations=OPERATION_SETS["list"],
-    ),
-    "A GET with a body is answered with 500.": crashing(
-        lambda self, ctx: bool(ctx.request.body), operations=OPERATION_SETS["read"]
-    ),
-    "Two idempotency keys are answered with 500.": crashing(
-        lambda self, ctx: times(ctx.request, b"idempotency-key") > 1, operations=OPERATION_SETS["post"]
-    ),
-    "A payout to a wallet is answered with 500.": seam(
-        "check_funds",
-        lambda self, ctx: (
-            refuse(refusal(500, "server_error", "internal_error")) if paid_to_wallet(ctx) else self.usual()
-        ),
-        operations=("createPayout",),
-    ),
-    "A text that does not fit its column is answered with 500.": seam(
+    "A text that does not fit its column is answered with 500.": refusing(
         "check_characters",
-        lambda self, ctx, field, value: (
-            refuse(refusal(500, "api_error", "internal_error"))
-            if field.name == self.value and len(value) > 255
-            else self.usual()
-        ),
-        operations=[name for name in FIELDS if _unlimited(name)],
+        INTERNAL,
+        lambda self, ctx, field, value: field.name == self.value and len(value) > 255,
+        operations=BODY_OPERATIONS,
         each=_unlimited,
     ),
-    "A PATCH to what another beneficiary of the account has in this field is answered with 500.": seam(
+    "A PATCH to what another beneficiary of the account has in this field is answered with 500.": refusing(
         "patched",
-        lambda self, ctx, record: (
-            refuse(refusal(500, "server_error", "internal_error"))
-            if any(
-                other.get(self.value) == ctx.values.get(self.value, "") and other["id"] != record["id"]
-                for other in ctx.store.select("beneficiary", record["parent"])
-            )
-            else self.usual()
-        ),
+        INTERNAL,
+        _of_another,
         operations=("updateBeneficiary",),
         each=("email", "phone", "tax_id"),
+    ),
+    "An id with two underscores crashes.": refusing(
+        "resolve", INTERNAL, lambda self, ctx: any(name.count("_") == 2 for name in ctx.params.values())
+    ),
+    "An offset beyond 32 bits is answered with 500.": refusing(
+        "offset", INTERNAL, lambda self, *_: self.usual() % 2**32 >= 2**31, operations=LISTS
+    ),
+    "A payout to a wallet is answered with 500.": refusing(
+        "check_funds", INTERNAL, lambda self, ctx: paid_to_wallet(ctx), operations=("createPayout",)
+    ),
+    "A method that the path does not have is answered with 500.": unknown(_method_of_the_path),
+    "A path that is not documented, but looks like that of a payout, is answered with 500.": unknown(
+        lambda self, ctx, refusal: refusal.kind == "unknown_path" and b"payouts" in ctx.path,
+        operations=("createPayout",),
+    ),
+    "Some refusals are answered with 500.": where(
+        "refusal_status",
+        lambda self, ctx, refusal: refusal.kind in self.value,
+        lambda *_: 500,
+        each={**REFUSAL_CRASHES, "missing child": Only(("missing_child",), OPERATION_SETS["child"])},
+    ),
+    "A repeated POST is answered with 500.": where(
+        "finish", lambda self, ctx, response: ctx.replayed, lambda *_: Response(500), operations=POSTS
+    ),
+    "The connection is closed without an answer.": where(
+        "finish",
+        lambda self, ctx, response: response.status in self.value,
+        lambda self, ctx, response: response.with_header(NO_ANSWER, b"1"),
+        each={"success": range(200, 300), "401": (401,), "404": (404,)},
+    ),
+    "A valid request is answered with another status of 5xx.": where(
+        "finish",
+        lambda self, ctx, response: succeeded(response),
+        lambda self, *_: Response(self.value),
+        each={
+            "501": Only(501, {*OPERATIONS} - {"createPayin"}),
+            "502": 502,
+            "503": 503,
+            "504": 504,
+            "599": 599,
+        },
     ),
 }

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from decimal import Context as DecimalContext
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.fields import Field
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
-from .catalogue import fault, faults, seam
+from .catalogue import faults, seam
 from .fields import of_the_query
 from .kinds import MONEY, OTHERS
 from .places import document, other
 from .races import NotAtomic, pause
 from .resources import echoed
+from .rows import adding, after, store
 from .texts import LOSSES, rows_of_creates, rows_of_losses
 
 
@@ -145,28 +146,41 @@ def _text(operation: str) -> str:
     return "display_name" if operation == "createBeneficiary" else "label"
 
 
+def _differing(self: Any, ctx: Context, shown: Fields) -> Fields:
+    """Returns another value of the member that `value` names."""
+    return {self.value: other(self.value, shown[self.value])}
+
+
+def _of_the_last_asked(self: Any, ctx: Context) -> Fields:
+    """Returns the fields of the last of simultaneous requests."""
+    self.state["asked"] = self.usual()
+    pause()
+    return dict(self.state["asked"])
+
+
 faults["create.echo"] |= {
     **rows_of_creates(),
-    "The query replaces what stands in the body.": seam(
-        "parse_body",
-        lambda self, ctx: {**self.usual(), **of_the_query(ctx)},
-        operations=OPERATION_SETS["create"],
+    "The query replaces what stands in the body.": adding(
+        "parse_body", lambda self, ctx: of_the_query(ctx), operations=OPERATION_SETS["create"]
     ),
-    "This member of the answer is not what was sent.": document(
-        lambda self, ctx, document: (
-            {**document, self.value: other(self.value, document[self.value])}
-            if self.value in ctx.body
-            else document
-        ),
+    "This member of the answer is not what was sent.": document.sets(
+        _differing,
+        lambda self, ctx, shown: self.value in ctx.body,
         each=lambda operation: [
             name
             for name in echoed(operation)
             if name not in ("beneficiary_id", "payout_destination_id", "amount")
         ],
     ),
+    "This member of a large payment's answer is another one.": document.sets(
+        _differing,
+        lambda self, ctx, shown: Decimal(shown["amount"]) > 1000,
+        operations=tuple(_OF_PAYMENTS),
+        each=_OF_PAYMENTS.__getitem__,
+    ),
     "This member of the address is not what was sent.": document(
-        lambda self, ctx, document: changed_address(
-            document,
+        lambda self, ctx, shown: changed_address(
+            shown,
             lambda address: {
                 self.value: other("country" * (self.value == "country"), address.get(self.value, ""))
             },
@@ -174,10 +188,9 @@ faults["create.echo"] |= {
         operations=("createBeneficiary",),
         each=ADDRESS,
     ),
-    "This parent's id in the answer is another one.": document(
-        lambda self, ctx, document: {
-            **document,
-            self.value: document[self.value][:-1] + ("0" if document[self.value][-1] != "0" else "1"),
+    "This parent's id in the answer is another one.": document.sets(
+        lambda self, ctx, shown: {
+            self.value: shown[self.value][:-1] + ("0" if shown[self.value][-1] != "0" else "1")
         },
         each=lambda operation: [
             name
@@ -185,23 +198,18 @@ faults["create.echo"] |= {
             if name == "account_id" or (field.prefix and name != "id")
         ],
     ),
-    "The account's id is shown without its prefix.": document(
-        lambda self, ctx, document: {**document, "account_id": document["account_id"].partition("_")[2]},
+    "The account's id is shown without its prefix.": document.sets(
+        lambda self, ctx, shown: {"account_id": shown["account_id"].partition("_")[2]},
         operations=[name for name in OPERATION_SETS["create"] if "account_id" in RESOURCES[ANSWERS[name]]],
     ),
-    "This member of a large payment's answer is another one.": document(
-        lambda self, ctx, document: (
-            {**document, self.value: other(self.value, document[self.value])}
-            if Decimal(document["amount"]) > 1000
-            else document
-        ),
-        operations=tuple(_OF_PAYMENTS),
-        each=_OF_PAYMENTS.__getitem__,
+    "An account shows the first customer of its organization.": adding(
+        "members",
+        lambda self, ctx, *_: {"customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"]},
+        operations=("createAccount",),
     ),
-    "A payment in yen is shown as one in dollars.": document(
-        lambda self, ctx, document: (
-            {**document, "currency": "USD"} if document["currency"] == "JPY" else document
-        ),
+    "A payment in yen is shown as one in dollars.": document.sets(
+        {"currency": "USD"},
+        lambda self, ctx, shown: shown["currency"] == "JPY",
         operations=tuple(_OF_PAYMENTS),
     ),
     "This optional field is not kept.": seam(
@@ -210,82 +218,67 @@ faults["create.echo"] |= {
         operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
         each=_droppable,
     ),
-    "A field is taken for another one, or for something else.": seam(
+    "A field is taken for another one, or for something else.": adding(
         "kept_fields",
-        lambda self, ctx: {**self.usual(), **self.value(ctx, self.usual())},
+        lambda self, ctx: self.value(ctx, self.usual()),
         operations=tuple(CONFUSIONS),
         each=CONFUSIONS.__getitem__,
     ),
-    "An account shows the first customer of its organization.": seam(
-        "members",
-        lambda self, ctx, kind, record: {
-            **self.usual(),
-            "customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"],
-        },
-        operations=("createAccount",),
-    ),
-    "A text is not what was sent in one kind of request.": seam(
+    "A text is not what was sent in one kind of request.": adding(
         "kept_fields",
-        lambda self, ctx: (
-            {**self.usual(), (name := _text(ctx.operation)): other(name, ctx.values.get(name))}
-            if self.value(ctx)
-            else self.usual()
-        ),
+        lambda self, ctx: {(name := _text(ctx.operation)): other(name, ctx.values.get(name))},
+        lambda self, ctx: self.value(ctx),
         operations=OTHERS,
         each=OTHERS.__getitem__,
+    ),
+    "Of simultaneous payouts all are made with the fields of the last one.": seam(
+        "kept_fields", _of_the_last_asked, base=NotAtomic, operations=("createPayout",)
     ),
 }
 
 
-@fault("create.echo", seam="kept_fields", base=NotAtomic, operations=("createPayout",))
-def _(self: Any, ctx: Context) -> Any:
-    """Of simultaneous payouts all are made with the fields of the last one."""
-    self.state["asked"] = self.usual()
-    pause()
-    return dict(self.state["asked"])
-
-
 # ---------------------------------------------------------------------- exact texts and amounts
 
-faults["create.text-exact"] |= rows_of_losses()
 
-
-@fault(
-    "create.text-exact",
-    seam="create",
-    operations=("createBeneficiary", "createPayoutDestination", "createVirtualAccount", "createWallet"),
-    each={
-        "three bytes at most": LOSSES["three bytes at most"],
-        "cut off": lambda text: next(
-            (text[:at] for at, letter in enumerate(text) if letter > "\uffff"), text
-        ),
-    },
-)
-def _(self: Any, ctx: Context) -> None:
-    """A create answers with the text that was sent, and what is stored has lost characters."""
-    self.usual()
+def _lose(self: Any, ctx: Context) -> None:
+    """Stores the texts of a new resource with lost characters."""
     record = ctx.record or {}
-    kept = {name: self.value(value) for name, value in record.items() if isinstance(value, str)}
-    ctx.store.update({**record, **kept})
+    store(ctx, {name: self.value(value) for name, value in record.items() if isinstance(value, str)})
 
 
-@fault("create.amount-exact", seam="check_field", each=(32, 63, 64))
-def _(self: Any, ctx: Context, field: Field) -> None:
-    """Major units, read as an integer, wrap beyond so many bits; minor units do not."""
-    self.usual()
-    if field.name == "amount":
-        units, point, minor = ctx.values["amount"].partition(".")
-        ctx.values["amount"] = f"{int(units) % 2**self.value}{point}{minor}"
+faults["create.text-exact"] |= {
+    **rows_of_losses(),
+    "A create answers with the text that was sent, and what is stored has lost characters.": after(
+        "create",
+        _lose,
+        operations=("createBeneficiary", "createPayoutDestination", "createVirtualAccount", "createWallet"),
+        each={
+            "three bytes at most": LOSSES["three bytes at most"],
+            "cut off": lambda text: re.split("[\U00010000-\U0010ffff]", text)[0],
+        },
+    ),
+}
 
 
-@fault("create.amount-exact", seam="check_field", each=(32, 64))
-def _(self: Any, ctx: Context, field: Field) -> None:
-    """Minor units wrap beyond an integer of so many bits."""
-    self.usual()
-    if field.name == "amount":
-        cents = Decimal(ctx.values["amount"]) * 100
-        if cents == int(cents) and cents >= 2**self.value:
-            ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
+def _wrapped(bits: int) -> Callable[[str], str]:
+    """Returns what reads major units as an integer of so many bits; minor units do not wrap."""
+
+    def change(text: str) -> str:
+        units, point, minor = text.partition(".")
+        return f"{int(units) % 2**bits}{point}{minor}"
+
+    return change
+
+
+def _wrapped_cents(bits: int) -> Callable[[str], str]:
+    """Returns what reads an amount in cents as an integer of so many bits."""
+
+    def change(text: str) -> str:
+        cents = Decimal(text) * 100
+        wraps = cents == int(cents) and cents >= 2**bits
+        return format(Decimal(int(cents) % 2**bits) / 100, ".2f") if wraps else text
+
+    return change
 
 
 #: Kind -> change of an amount.
@@ -301,35 +294,31 @@ AMOUNTS: dict[str, Callable[[str], str]] = {
     "28 digits": lambda text: format(DecimalContext(prec=28).create_decimal(text), "f"),
     "34 digits": lambda text: format(DecimalContext(prec=34).create_decimal(text), "f"),
     "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
+    **{f"major units of {bits} bits": _wrapped(bits) for bits in (32, 63, 64)},
+    **{f"minor units of {bits} bits": _wrapped_cents(bits) for bits in (32, 64)},
 }
 
 
-def _rounded(self: Any, ctx: Context) -> dict[str, Any]:
-    currency, coin = self.value
-    amount = Decimal(ctx.values["amount"])
-    rounded = (
-        {"amount": format(amount.quantize(Decimal(coin)), "f")} if ctx.values["currency"] == currency else {}
-    )
-    return {**self.usual(), **rounded}
+def _rounded(self: Any, ctx: Context) -> Fields:
+    return {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(self.value[1])), "f")}
 
 
-def _tenths(text: str) -> str:
-    whole, point, cents = text.partition(".")
-    return f"{whole}{point}{cents[:1]}"
+def _tenths(self: Any, ctx: Context) -> Fields:
+    whole, point, cents = ctx.values["amount"].partition(".")
+    return {"amount": f"{whole}{point}{cents[:1]}"}
 
 
 faults["create.amount-exact"] |= {
     "The amount is not the one that was sent.": seam(
         "amount_text", lambda self, ctx, record: self.value(record["amount"]), each=AMOUNTS
     ),
-    "Amounts are rounded to coins, of which not every currency has a hundred.": seam(
-        "kept_fields", _rounded, each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")}
-    ),
-    "The amount is cut to tenths in one kind of request.": seam(
+    "Amounts are rounded to coins, of which not every currency has a hundred.": adding(
         "kept_fields",
-        lambda self, ctx: (
-            {**self.usual(), "amount": _tenths(ctx.values["amount"])} if self.value(ctx) else self.usual()
-        ),
-        each=MONEY.__getitem__,
+        _rounded,
+        lambda self, ctx: ctx.values["currency"] == self.value[0],
+        each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
+    ),
+    "The amount is cut to tenths in one kind of request.": adding(
+        "kept_fields", _tenths, lambda self, ctx: self.value(ctx), each=MONEY.__getitem__
     ),
 }

@@ -10,8 +10,9 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import Query
 from conformance.reference.store import Condition
 
-from .catalogue import Faulty, fault, faults, of, seam
+from .catalogue import Faulty, Row, faults, seam, seams
 from .filters import changes, refuses
+from .rows import skipping, where
 from .walks import Filtered
 
 SECOND = 1_000_000
@@ -33,27 +34,21 @@ STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
 }
 
 
-class ComparesTexts(Filtered):
-    """Compares timestamps as texts in filters, by `keeps`."""
+def comparing_texts(name: str, holds: Callable[[str, str], bool]) -> Row:
+    """Makes a row that compares timestamps and a filter as texts."""
 
-    name = ""
+    def conditions(self: Any, ctx: Context, query: Query) -> list[Condition]:
+        ctx.notes["text"] = query.get(name, [""])[0]
+        others = {other: values for other, values in query.items() if other != name}
+        return self.usual(ctx, others)  # type: ignore[no-any-return]
 
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        if self.here(ctx) and self.name in query:
-            ctx.notes["text"] = query[self.name][0]
-            query = {name: values for name, values in query.items() if name != self.name}
-        return super().conditions(ctx, query)
-
-    def keeps(self, created: str, text: str) -> bool:
-        return True
-
-    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
-        text = ctx.notes.get("text")
+    def listed(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
+        text = ctx.notes["text"]
         return [
-            record
-            for record in records
-            if text is None or self.keeps(self.timestamp_text(ctx, record["created"]) or "", text)
+            each for each in records if not text or holds(self.timestamp_text(ctx, each["created"]), text)
         ]
+
+    return seams({"conditions": conditions, "listed": listed}, base=Filtered)
 
 
 class StopsBeforeTheMinute(Faulty):
@@ -79,22 +74,19 @@ ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
 }
 
 
+def _without_minutes(self: Any, ctx: Context, query: Query, name: str) -> int:
+    ahead = query[name][0][-6] == "+"
+    return int(self.usual()) + (1800 if ahead else -1800) * SECOND
+
+
 faults["list.date-offset"] |= {
-    "The offset of a date is ignored.": seam(
+    "The offset of a date is ignored.": where(
         "parameter",
-        lambda self, ctx, query, name: (
-            text and re.sub("[+-][0-9]{2}:[0-9]{2}$", "Z", text)
-            if name.endswith("_date") and isinstance(text := self.usual(), str)
-            else self.usual()
-        ),
+        lambda self, ctx, query, name: name.endswith("_date"),
+        lambda self, *_: (text := self.usual()) and re.sub("[+-][0-9]{2}:[0-9]{2}$", "Z", text),
     ),
-    "Of the offset of a date only the hours are read.": seam(
-        "date",
-        lambda self, ctx, query, name: (
-            self.usual()
-            if not (text := (query.get(name) or [""])[0]).endswith(":30")
-            else self.usual() + (1800 if text[-6] == "+" else -1800) * 1_000_000
-        ),
+    "Of the offset of a date only the hours are read.": where(
+        "date", lambda self, ctx, query, name: query.get(name, [""])[0].endswith(":30"), _without_minutes
     ),
 }
 
@@ -104,7 +96,7 @@ def _in_milliseconds(self: Any, read: Condition, text: str) -> Condition:
     return read._replace(value=steps * 1000)
 
 
-for name, which, article, kinds, keeps in (
+for name, which, article, kinds, holds in (
     ("start_date", "at or after", "A", STARTS, str.__ge__),
     ("end_date", "before", "An", ENDS, str.__lt__),
 ):
@@ -113,8 +105,8 @@ for name, which, article, kinds, keeps in (
             name, lambda self, condition, text: self.value(condition, text), each=kinds
         ),
         f"{name} is refused.": refuses(name),
-        f"created and {name} are compared as texts, by which 00.5 is before 00.": of(
-            type("ComparesText", (ComparesTexts,), {"name": name, "keeps": staticmethod(keeps)})
+        f"created and {name} are compared as texts, by which 00.5 is before 00.": comparing_texts(
+            name, holds
         ),
         f"{article} {name} in whole seconds is read as the beginning of its minute.": changes(
             name,
@@ -134,19 +126,21 @@ for name, which, article, kinds, keeps in (
     }
 
 
-@fault("list.start-date", seam="start_date_condition", operations=("listPayoutDestinations",))
-def _(self: Any, ctx: Context, query: Query) -> Any:
-    """start_date goes by when an element was last changed."""
+def _changed_since(self: Any, ctx: Context, query: Query) -> Condition | None:
     date = self.usual()
-    if date is None:
-        return None
     records = ctx.store.select("payout_destination", self.list_parent(ctx))
-    return Condition("id", "IN", [each["id"] for each in records if each["updated"] >= date.value] or [""])
+    since = [each["id"] for each in records if date and each["updated"] >= date.value]
+    return Condition("id", "IN", since or [""]) if date else None
 
+
+faults["list.start-date"] |= {
+    "start_date goes by when an element was last changed.": seam(
+        "start_date_condition", _changed_since, operations=("listPayoutDestinations",)
+    )
+}
 
 faults["list.end-date"] |= {
-    "An end_date that is 0 in Unix time counts as none.": seam(
-        "end_date_condition",
-        lambda self, ctx, query: None if self.date(ctx, query, "end_date") == 0 else self.usual(),
+    "An end_date that is 0 in Unix time counts as none.": skipping(
+        "end_date_condition", lambda self, ctx, query: self.date(ctx, query, "end_date") == 0
     )
 }

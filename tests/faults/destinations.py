@@ -8,7 +8,8 @@ from typing import Any
 
 from conformance.reference.context import Context, Record
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import Row, faults, seam, seams
+from .rows import before, skipping, store, where
 
 #: Kind -> shown part of an account number.
 LAST4: dict[str, Callable[[str], str | None]] = {
@@ -20,20 +21,24 @@ LAST4: dict[str, Callable[[str], str | None]] = {
     "constant": lambda number: "0000",
     "last four but one": lambda number: number[-5:-1],
     "empty": lambda number: "",
+    "last four without leading zeros": lambda number: number.lstrip("0")[-4:],
 }
 
 
-@fault("destination.last4", seam="account_number_last4", each=LAST4)
-def _(self: Any, ctx: Context, record: Record) -> Any:
-    """account_number_last4 is not the last four characters of the number."""
-    number = record.get("account_number")
-    return None if number is None else self.value(str(number))
+#: Kind -> part of a CLABE.
+_OF_CLABE = {"the first": slice(0, 4), "without the control digit": slice(-5, -1)}
+
+
+def _number(record: Record) -> str:
+    return str(record.get("account_number") or "")
 
 
 faults["destination.last4"] |= {
-    "account_number_last4 is that of the number without its leading zeros.": seam(
+    "account_number_last4 is not the last four characters of the number.": where(
         "account_number_last4",
-        lambda self, ctx, record: self.usual() and str(record["account_number"]).lstrip("0")[-4:],
+        lambda self, ctx, record: _number(record),
+        lambda self, ctx, record: self.value(_number(record)),
+        each=LAST4,
     ),
     "account_number_last4 is that of the IBAN, where there is one.": seam(
         "account_number_last4",
@@ -41,17 +46,14 @@ faults["destination.last4"] |= {
     ),
     "clabe_last4 is not the last four digits of the CLABE.": seam(
         "clabe_last4",
-        lambda self, ctx, record: self.usual() and str(record["account_number"])[self.value],
-        each={"the first": slice(0, 4), "without the control digit": slice(-5, -1)},
+        lambda self, ctx, record: self.usual() and _number(record)[self.value],
+        each=_OF_CLABE,
     ),
-    "account_number_last4 of a CLABE is not its last four digits.": seam(
+    "account_number_last4 of a CLABE is not its last four digits.": where(
         "account_number_last4",
-        lambda self, ctx, record: (
-            str(record["account_number"])[self.value]
-            if len(str(record.get("account_number") or "")) == 18
-            else self.usual()
-        ),
-        each={"the first": slice(0, 4), "without the control digit": slice(-5, -1)},
+        lambda self, ctx, record: len(_number(record)) == 18,
+        lambda self, ctx, record: _number(record)[self.value],
+        each=_OF_CLABE,
     ),
 }
 
@@ -67,26 +69,6 @@ MASKS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@fault(
-    "destination.masked",
-    each=[f"{name} {how}" for name in ("iban", "wallet_address") for how in MASKS],
-    also=("secrets.hidden", "format.fields"),
-)
-class OtherMasks(Faulty):
-    """A masked member is no string, or shows the full value."""
-
-    def masked_as(self, record: Record, name: str, valid: Any) -> Any:
-        """Returns the shown form of the IBAN or wallet address."""
-        which, _, how = self.value.partition(" ")
-        return MASKS[how](str(record[name])) if which == name and record.get(name) is not None else valid
-
-    def iban_masked(self, ctx: Context, record: Record) -> Any:
-        return self.masked_as(record, "iban", super().iban_masked(ctx, record))
-
-    def wallet_address_masked(self, ctx: Context, record: Record) -> Any:
-        return self.masked_as(record, "wallet_address", super().wallet_address_masked(ctx, record))
-
-
 #: Kind -> shown form of a value.
 UNMASKED: dict[str, Callable[[str], str]] = {
     "all but the last": lambda text: text[:-1] + "*",
@@ -95,107 +77,112 @@ UNMASKED: dict[str, Callable[[str], str]] = {
 }
 
 faults["destination.masked-enough"] |= {
-    "A refusal shows all but the first two digits of an account number.": seam(
+    "A refusal shows all but the first two digits of an account number.": where(
         "error_message",
+        lambda self, ctx, refusal: self.value in (None, refusal.field),
         lambda self, ctx, refusal: f"{self.usual()} Account **{str(ctx.body.get('account_number'))[2:]}.",
+        each={"any": None, "of the account type": "account_type"},
     ),
-    "The refusal of an account type shows all but the first two digits of the account number.": seam(
-        "error_message",
-        lambda self, ctx, refusal: (
-            f"{self.usual()} Account **{str(ctx.body.get('account_number'))[2:]}."
-            if refusal.field == "account_type"
-            else self.usual()
-        ),
-    ),
-    "A mask hides too little.": seam(
-        "masked", lambda self, ctx, value: None if value is None else self.value(str(value)), each=UNMASKED
+    "A mask hides too little.": where(
+        "masked",
+        lambda self, ctx, value: value is not None,
+        lambda self, ctx, value: self.value(str(value)),
+        each=UNMASKED,
     ),
 }
 
 
-@fault(
-    "create.echo",
-    seam="create_destination",
-    operations=("createPayoutDestination",),
-    each=("account_number", "iban", "wallet_address"),
-)
-def _(self: Any, ctx: Context) -> None:
-    """A destination is looked up by the last four characters of its number, and created if there is none."""
+_NUMBERS = ("account_number", "iban", "wallet_address")
+
+
+def _same_end(self: Any, ctx: Context) -> None:
+    """Finds a destination by the last four characters of its number; creates one if there is none."""
     end = str(ctx.values.get(self.value) or "")[-4:]
-    for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
-        if end and str(other.get(self.value) or "").endswith(end):
-            ctx.record = other
+    for one in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
+        if end and str(one.get(self.value) or "").endswith(end):
+            ctx.record = one
             return
     self.usual()
 
 
-@fault("destination.default", seam="clear_default")
-def _(self: Any, ctx: Context) -> None:
-    """A new default takes its place from the defaults of all beneficiaries of the account."""
+faults["create.echo"] |= {
+    "A destination is looked up by the last four characters of its number, and created if missing.": seam(
+        "create_destination", _same_end, operations=("createPayoutDestination",), each=_NUMBERS
+    )
+}
+
+
+def _clear_everywhere(self: Any, ctx: Context) -> None:
     assert ctx.account is not None
     for beneficiary in ctx.store.select("beneficiary", ctx.account["id"]):
-        for other in ctx.store.select("payout_destination", beneficiary["id"]):
-            ctx.store.update({**other, "is_default": False})
+        store(ctx, {"is_default": False}, ctx.store.select("payout_destination", beneficiary["id"]))
 
 
-@fault("destination.default", seam="create_destination")
-def _(self: Any, ctx: Context) -> None:
-    """Any new destination takes the default from the others."""
-    self.clear_default(ctx)
-    self.usual()
+faults["destination.default"] |= {
+    "A new default takes its place from the defaults of all beneficiaries of the account.": seam(
+        "clear_default", _clear_everywhere
+    ),
+    "A new destination takes the default from the others though it is none.": before(
+        "create_destination",
+        lambda self, ctx: self.clear_default(ctx) if self.value(ctx.body) else None,
+        each={
+            "any": lambda body: True,
+            "left out": lambda body: "is_default" not in body,
+            "null": lambda body: body.get("is_default", 0) is None,
+            "left out, of a wallet": lambda body: body["type"] == "wallet" and "is_default" not in body,
+            "left out, with an IBAN": lambda body: "iban" in body and "is_default" not in body,
+        },
+    ),
+}
 
 
-@fault(
-    "destination.default",
-    seam="create_destination",
-    each={
-        "left out": lambda body: "is_default" not in body,
-        "null": lambda body: body.get("is_default", 0) is None,
-        "left out, of a wallet": lambda body: body["type"] == "wallet" and "is_default" not in body,
-        "left out, with an IBAN": lambda body: "iban" in body and "is_default" not in body,
-    },
-)
-def _(self: Any, ctx: Context) -> None:
-    """A new destination takes the default from the others where is_default says nothing."""
-    if self.value(ctx.body):
-        self.clear_default(ctx)
-    self.usual()
+def masking(
+    name: str, mask: Callable[[str], Any], test: Callable[[Record], Any] = bool, **options: Any
+) -> Row:
+    """Makes a row that shows an IBAN or address in another form where a test of the record holds."""
+    return where(
+        f"{name}_masked",
+        lambda self, ctx, record: record.get(name) is not None and test(record),
+        lambda self, ctx, record: mask(str(record[name])),
+        **options,
+    )
 
+
+for masked in ("iban", "wallet_address"):
+    faults["destination.masked"] |= {
+        "A masked member is no string, or shows the full value.": where(
+            f"{masked}_masked",
+            lambda self, ctx, record, masked=masked: record.get(masked) is not None,
+            lambda self, ctx, record, masked=masked: self.value(str(record[masked])),
+            each={f"{masked} {how}": mask for how, mask in MASKS.items()},
+            also=("secrets.hidden", "format.fields"),
+        )
+    }
 
 faults["destination.masked"] |= {
-    "Only addresses in hexadecimal are masked.": seam(
-        "wallet_address_masked",
-        lambda self, ctx, record: (
-            record["wallet_address"]
-            if not str(record.get("wallet_address") or "0x").startswith("0x")
-            else self.usual()
-        ),
+    "Only addresses in hexadecimal are masked.": masking(
+        "wallet_address", str, lambda record: not str(record["wallet_address"]).startswith("0x")
     ),
-    "Only IBANs of one country are masked.": seam(
-        "iban_masked",
-        lambda self, ctx, record: (
-            record["iban"] if not str(record.get("iban") or "DE").startswith("DE") else self.usual()
-        ),
+    "Only IBANs of one country are masked.": masking(
+        "iban", str, lambda record: not str(record["iban"]).startswith("DE")
     ),
-    "Only IBANs without spaces are masked.": seam(
-        "iban_masked",
-        lambda self, ctx, record: record["iban"] if " " in str(record.get("iban")) else self.usual(),
+    "Only IBANs without spaces are masked.": masking("iban", str, lambda record: " " in str(record["iban"])),
+    "The IBAN of a destination without a label is not masked.": masking(
+        "iban", str, lambda record: not record.get("label")
     ),
-    "The IBAN of a destination without a label is not masked.": seam(
-        "iban_masked", lambda self, ctx, record: self.usual() if record.get("label") else record.get("iban")
+    "An IBAN beside an account number is not kept.": masking(
+        "iban", lambda text: None, lambda record: record.get("account_number"), also=("format.fields",)
     ),
-    "An IBAN beside an account number is not kept.": seam(
-        "iban_masked",
-        lambda self, ctx, record: None if record.get("account_number") else self.usual(),
-        also=("format.fields",),
-    ),
-    "An IBAN beside an account number is not masked.": seam(
-        "iban_masked",
-        lambda self, ctx, record: record.get("iban") if record.get("account_number") else self.usual(),
+    "An IBAN beside an account number is not masked.": masking(
+        "iban",
+        str,
+        lambda record: record.get("account_number"),
         also=("secrets.hidden", "destination.masked-enough"),
     ),
 }
 
+
+# ---------------------------------------------------------------------- wallets
 
 #: Kind -> invalid addresses of a wallet.
 ADDRESSES: dict[str, Any] = {
@@ -215,102 +202,86 @@ faults["wallet.addresses"] |= {
     "The addresses of a new wallet are missing, or of another form.": seam(
         "addresses", lambda self, *_: copy.deepcopy(self.value), each=ADDRESSES
     ),
-    "A new wallet of some network has no address.": seam(
+    "A new wallet of some network has no address.": where(
         "addresses",
-        lambda self, ctx: [] if ctx.values.get("network") == self.value else self.usual(),
+        lambda self, ctx: ctx.values.get("network") == self.value,
+        lambda *_: [],
         each=("ethereum", "bitcoin"),
     ),
 }
 
 
-@fault("wallet.duplicate", seam="on_duplicate_wallet")
-def _(self: Any, ctx: Context) -> None:
-    """A second wallet of the same pair is refused, but it is there."""
-    self.create(ctx)
-    self.usual()
-
-
-@fault("wallet.duplicate", seam="create_wallet")
-def _(self: Any, ctx: Context) -> None:
-    """A second create of the same pair is answered with the first wallet."""
-    if not self.claim_wallet_pair(ctx):
-        same = {name: ctx.values[name] for name in ("currency", "network")}
-        ctx.record = next(
-            wallet
-            for wallet in ctx.store.select("wallet", self.parent(ctx)["id"])
-            if same.items() <= wallet.items()
-        )
-    else:
+def _first_wallet(self: Any, ctx: Context) -> None:
+    """Answers a second create of a pair with the first wallet."""
+    if self.claim_wallet_pair(ctx):
         self.create(ctx)
+        return
+    pair = {name: ctx.values[name] for name in ("currency", "network")}
+    wallets = ctx.store.select("wallet", self.parent(ctx)["id"])
+    ctx.record = next(wallet for wallet in wallets if pair.items() <= wallet.items())
 
 
-@fault("wallet.duplicate", seam="on_duplicate_wallet")
-def _(self: Any, ctx: Context) -> None:
-    """A second wallet of the same pair is refused, and the first one becomes inactive."""
+def _replace(self: Any, ctx: Context) -> None:
     for wallet in ctx.store.select("wallet", self.parent(ctx)["id"]):
         ctx.store.change("DELETE FROM resources WHERE id = ?", wallet["id"])
     self.create(ctx)
-    self.usual()
 
 
-@fault("wallet.duplicate", seam="claim_wallet_pair")
-def _(self: Any, ctx: Context) -> Any:
-    """A second wallet of a pair is refused only until a wallet of another pair is created."""
-    ctx.store.change(
-        "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)",
-        self.parent(ctx)["id"],
-        ctx.values["currency"],
-        ctx.values["network"],
-    )
-    return self.usual()
+def _free_others(self: Any, ctx: Context) -> None:
+    """Frees the pairs of other wallets of the account."""
+    sql = "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)"
+    ctx.store.change(sql, self.parent(ctx)["id"], ctx.values["currency"], ctx.values["network"])
 
 
-@fault("wallet.duplicate", seam="on_duplicate_wallet")
-def _(self: Any, ctx: Context) -> None:
-    """After a refused duplicate, the first wallet's key does not bring the first answer again."""
-    ctx.store.change("DELETE FROM answers")
+#: Kind -> what is unique in an account in place of currency and network.
+UNIQUE: dict[str, Callable[[dict[str, str]], tuple[str, str]]] = {
+    "the label as well": lambda wallet: (wallet["currency"], f"{wallet['network']} {wallet['label']}"),
+    "the network alone": lambda wallet: ("", wallet["network"]),
+    "the currency alone": lambda wallet: (wallet["currency"], ""),
+}
+
+
+def _claim(self: Any, ctx: Context, pair: tuple[str, str]) -> bool:
+    return ctx.store.claim_wallet_pair(self.parent(ctx)["id"], *pair)
+
+
+def _check_normalized(self: Any, ctx: Context) -> None:
+    name, form = self.value
+    ctx.values[name] = form(ctx.values[name])
     self.usual()
 
 
 faults["wallet.duplicate"] |= {
-    "A second wallet of the same pair is created.": seam("on_duplicate_wallet", lambda *_: None),
-    "A second wallet of the same pair is refused under the same label only.": seam(
-        "claim_wallet_pair",
-        lambda self, ctx: ctx.store.claim_wallet_pair(
-            self.parent(ctx)["id"],
-            str(ctx.values["currency"]),
-            f"{ctx.values['network']} {ctx.values['label']}",
-        ),
+    "A second wallet of the same pair is created.": skipping("on_duplicate_wallet"),
+    "A second wallet of the same pair is refused, but it is there.": before(
+        "on_duplicate_wallet", lambda self, ctx: self.create(ctx)
     ),
-    "A wallet of another currency is refused on a network that has a wallet already.": seam(
-        "claim_wallet_pair",
-        lambda self, ctx: ctx.store.claim_wallet_pair(self.parent(ctx)["id"], "", str(ctx.values["network"])),
+    "A second wallet of the same pair is refused, and takes the place of the others.": before(
+        "on_duplicate_wallet", _replace
     ),
-    "A wallet of the same currency is refused on another network.": seam(
-        "claim_wallet_pair",
-        lambda self, ctx: ctx.store.claim_wallet_pair(
-            self.parent(ctx)["id"], str(ctx.values["currency"]), ""
-        ),
+    "After a refused duplicate, the first wallet's key does not bring the first answer again.": before(
+        "on_duplicate_wallet", lambda self, ctx: ctx.store.change("DELETE FROM answers")
+    ),
+    "A second create of the same pair is answered with the first wallet.": seam(
+        "create_wallet", _first_wallet
+    ),
+    "A second wallet of a pair is refused only until a wallet of another pair is created.": before(
+        "claim_wallet_pair", _free_others
+    ),
+    "Something else than currency and network is unique in an account.": seam(
+        "claim_wallet_pair", lambda self, ctx: _claim(self, ctx, self.value(ctx.values)), each=UNIQUE
+    ),
+    "A pair is looked up as it was sent, and kept in a form of the server's own.": seams(
+        {
+            "check_wallet_pair": _check_normalized,
+            "claim_wallet_pair": lambda self, ctx: _claim(
+                self, ctx, (str(ctx.body["currency"]), str(ctx.body["network"]))
+            ),
+        },
+        each={
+            "in capitals": ("currency", str.upper),
+            "without spaces": ("currency", str.strip),
+            "the network in small letters": ("network", str.lower),
+        },
     ),
 }
-
-
-@fault(
-    "wallet.duplicate",
-    each={
-        "in capitals": ("currency", str.upper),
-        "without spaces": ("currency", str.strip),
-        "the network in small letters": ("network", str.lower),
-    },
-)
-class NormalizesTooLate(Faulty):
-    """A pair is looked up as it was sent, and kept in a form of the server's own."""
-
-    def check_wallet_pair(self, ctx: Context) -> None:
-        name, form = self.value
-        ctx.values[name] = form(ctx.values[name])
-        super().check_wallet_pair(ctx)
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        pair = str(ctx.body["currency"]), str(ctx.body["network"])
-        return ctx.store.claim_wallet_pair(self.parent(ctx)["id"], *pair)

@@ -7,279 +7,224 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.fields import Field
-from conformance.contract.rules import RULES
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, Row, fault, faults, hook, of, seam
-from .fields import SYNTACTIC, fillable, limited, of_kind
-from .kinds import ALL, CHECKED_APART, MONEY, each_apart, each_field_like, unless_apart, unless_in_kind
+from .catalogue import Row, faults, seam, seams
+from .fields import SYNTACTIC, fillable, limited
+from .kinds import Names, apart, everywhere, fields, in_bodies, unchecked
+from .rows import adding, always, skipping, where
 
 
-@fault("fields.max-length", seam="parse_body", each=limited)
-def _(self: Any, ctx: Context) -> Any:
-    """A value that is too long is cut off."""
+def _cut(self: Any, ctx: Context) -> Any:
     body = self.usual()
     maximum = next(field.max_length for field in FIELDS[ctx.operation] if field.name == self.value)
-    if isinstance(body.get(self.value), str):
-        body[self.value] = body[self.value][:maximum]
-    return body
+    return {
+        name: value[:maximum] if name == self.value and isinstance(value, str) else value
+        for name, value in body.items()
+    }
 
 
-class Lengths(Faulty):
-    """Accepts or refuses a value of the field `self.value` by `fits`."""
+def fitting(fits: Callable[[str, int], Any], each: Any) -> Row:
+    """Makes a row whose own test, of a value and the maximum, decides whether a field is too long."""
 
-    def fits(self, field: Field, value: str, maximum: int) -> bool:
-        return len(value) <= maximum
-
-    def check_length(self, ctx: Context, field: Field, value: str) -> None:
-        if not self.here(ctx) or field.name != self.value or field.max_length is None:
-            super().check_length(ctx, field, value)
-        elif not self.fits(field, value, field.max_length):
+    def check(self: Any, ctx: Context, field: Field, value: str) -> None:
+        if field.name != self.value or field.max_length is None:
+            self.usual()
+        elif not fits(value, field.max_length):
             raise self.invalid(ctx, field, "too_long", "is too long")
 
+    return seam("check_length", check, each=each)
 
-fitting = hook(Lengths, "fits")
+
+def _not_syntactic(operation: str) -> list[str]:
+    return [name for name in limited(operation) if name not in SYNTACTIC]
+
+
+def _multibyte(operation: str) -> list[str]:
+    return [name for name in fillable(operation) if name not in (*SYNTACTIC, "title")]
 
 
 faults["fields.max-length"] |= {
-    "A field has no maximum length.": fitting(lambda *_: True, each=limited),
+    "A value that is too long is cut off.": seam("parse_body", _cut, each=limited),
+    "A field has no maximum length.": fitting(always, limited),
     "A value one character longer than the maximum is accepted.": fitting(
-        lambda self, field, value, maximum: len(value) <= maximum + 1, each=limited
+        lambda value, maximum: len(value) <= maximum + 1, limited
     ),
     "A value up to twice as long as the maximum is refused, a longer one accepted.": fitting(
-        lambda self, field, value, maximum: len(value) <= maximum or len(value) > 2 * maximum, each=limited
+        lambda value, maximum: len(value) <= maximum or len(value) > 2 * maximum, limited
     ),
     "Only ASCII characters count towards the maximum.": fitting(
-        lambda self, field, value, maximum: sum(character.isascii() for character in value) <= maximum,
-        each=lambda operation: [name for name in limited(operation) if name not in SYNTACTIC],
+        lambda value, maximum: sum(map(str.isascii, value)) <= maximum, _not_syntactic
     ),
-    "The length of a field is not looked at in one kind of body.": seam(
-        "check_length",
-        unless_in_kind,
-        operations=ALL,
-        each=each_field_like(lambda field: field.max_length is not None),
-    ),
-    "The length of a field is not looked at for one currency or type.": seam(
-        "check_length",
-        unless_apart,
-        operations=tuple(CHECKED_APART.keys() & set(RULES["fields.max-length"].operations)),
-        each=each_apart(lambda field: field.max_length is not None),
+    "The length of a field is not looked at in one kind of request.": unchecked(
+        "check_length", everywhere(limited)
     ),
 }
-
-faults["fields.amount"] |= {
-    "The amount is not looked at for one currency or payment method.": seam(
-        "check_amount",
-        unless_apart,
-        operations=tuple(MONEY),
-        each=each_apart(lambda field: field.kind == "amount"),
-    ),
-    "Zero with more decimals than cents have is an amount.": seam(
-        "check_amount",
-        lambda self, ctx, field, value: None if re.fullmatch(r"0+\.000+", value) else self.usual(),
-        operations=("createPayout",),
-    ),
-}
-
-
-@fault(
-    "fields.max-length-accepted",
-    each=lambda operation: [
-        f"{name} {encoding}"
-        for name in fillable(operation)
-        if name not in (*SYNTACTIC, "title")
-        for encoding in ("utf-8", "escaped")
-    ],
-)
-class CountsBytes(Faulty):
-    """The maximum is one of bytes, in UTF-8 or in escapes."""
-
-    def length(self, ctx: Context, value: str) -> int:
-        return len(value.encode("unicode_escape" if self.value.endswith("escaped") else "utf-8"))
-
-    def check_length(self, ctx: Context, field: Field, value: str) -> None:
-        if field.name == self.value.split()[0]:
-            super().check_length(ctx, field, value)
-        elif field.max_length is not None and len(value) > field.max_length:
-            raise self.invalid(ctx, field, "too_long", "is too long")
 
 
 def _limited(operation: str) -> list[str]:
     kinds = ("name", "label", "display_name", "note", "first_name", "title", "company_name")
-    return [field.name for field in FIELDS[operation] if field.max_length and field.name in kinds]
+    return [name for name in limited(operation) if name in kinds]
+
+
+def _without_the_last(self: Any, ctx: Context, field: Field, value: Any) -> Any:
+    whole = field.name == self.value and isinstance(value, str) and len(value) == field.max_length
+    return value[:-1] if whole else self.usual()
 
 
 faults["fields.max-length-accepted"] |= {
     "A value of exactly the maximum length is refused.": fitting(
-        lambda self, field, value, maximum: len(value) < maximum, each=fillable
+        lambda value, maximum: len(value) < maximum, fillable
     ),
-    "A telephone number is cut.": seam(
+    "The maximum is one of bytes in UTF-8.": fitting(
+        lambda value, maximum: len(value.encode()) <= maximum, _multibyte
+    ),
+    "The maximum is one of bytes in escapes.": fitting(
+        lambda value, maximum: len(value.encode("unicode_escape")) <= maximum, _multibyte
+    ),
+    "A telephone number is cut.": where(
         "kept_value",
-        lambda self, ctx, field, value: (
-            value[: self.value] if field.name == "phone" and value else self.usual()
-        ),
+        lambda self, ctx, field, value: field.name == "phone" and value,
+        lambda self, ctx, field, value: value[: self.value],
         operations=("createBeneficiary", "updateBeneficiary"),
         each=(20, 32, 49),
+    ),
+    "A value of the maximum length comes back without its last character.": seam(
+        "kept_value",
+        _without_the_last,
+        operations=OPERATION_SETS["create"],
+        each=_limited,
     ),
 }
 
 
-@fault(
-    "fields.max-length-accepted",
-    seam="kept_fields",
-    operations=[
-        name for name in RULES["fields.max-length-accepted"].operations if name != "updateBeneficiary"
-    ],
-    each=_limited,
-)
-def _(self: Any, ctx: Context) -> Any:
-    """A value of the maximum length comes back without its last character."""
-    most = {field.name: field.max_length for field in self.fields(ctx)}
-    return {
-        name: value[:-1] if name == self.value and len(value) == most[name] else value
-        for name, value in self.usual().items()
-    }
-
+# ---------------------------------------------------------------------- amounts
 
 #: Refused in payins only by an implied rule: fields.payin-amount-positive.
 _NOT_POSITIVE = ("zero", "zero with decimals", "negative", "just negative")
 
+
+def text(pattern: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
 #: Kind -> invalid amounts that are accepted.
 AMOUNTS: dict[str, Callable[[Any], bool]] = {
-    "zero": lambda value: value == "0",
-    "zero with decimals": lambda value: bool(re.fullmatch(r"0\.0+", str(value))),
-    "negative": lambda value: isinstance(value, str) and bool(re.fullmatch(r"-[1-9]\d*(\.\d+)?", value)),
-    "just negative": lambda value: isinstance(value, str) and bool(re.fullmatch(r"-0\.\d+", value)),
-    "words": lambda value: isinstance(value, str) and bool(re.fullmatch("[a-z]+", value)),
-    "empty": lambda value: value == "",
-    "NaN": lambda value: value == "NaN",
-    "infinity": lambda value: value in ("Infinity", "-Infinity"),
-    "letters behind": lambda value: isinstance(value, str) and bool(re.fullmatch(r"[0-9.]+[a-zA-Z]+", value)),
-    "comma": lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9]+,[0-9]+", value)),
-    "a space between digits": lambda value: (
-        isinstance(value, str) and bool(re.fullmatch(r"\d+ \d+(\.\d+)?", value))
-    ),
-    "an apostrophe between digits": lambda value: (
-        isinstance(value, str) and bool(re.fullmatch(r"\d+'\d+(\.\d+)?", value))
-    ),
-    "parentheses": lambda value: isinstance(value, str) and bool(re.fullmatch(r"\(\d+(\.\d+)?\)", value)),
-    "a point only": lambda value: value == ".",
-    "a sign only": lambda value: value == "-",
-    "two points": lambda value: isinstance(value, str) and value.count(".") > 1,
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number with decimals": lambda value: isinstance(value, float),
-    "any number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
-    "a currency behind": lambda value: (
-        isinstance(value, str) and bool(re.fullmatch(r"[0-9.]+ [A-Z]{3}", value))
-    ),
-    "two signs": lambda value: value == "--1",
-    "a percent sign": lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9.]+%", value)),
-    "hexadecimal": lambda value: isinstance(value, str) and value.startswith("0x"),
+    "zero": text("0"),
+    "zero with decimals": text(r"0\.0+"),
+    "negative": text(r"-[1-9]\d*(\.\d+)?"),
+    "just negative": text(r"-0\.\d+"),
+    "words": text("[a-z]+"),
+    "empty": text(""),
+    "NaN": text("NaN"),
+    "infinity": text("-?Infinity"),
+    "letters behind": text(r"[0-9.]+[a-zA-Z]+"),
+    "comma": text("[0-9]+,[0-9]+"),
+    "a space between digits": text(r"\d+ \d+(\.\d+)?"),
+    "an apostrophe between digits": text(r"\d+'\d+(\.\d+)?"),
+    "parentheses": text(r"\(\d+(\.\d+)?\)"),
+    "a point only": text(r"\."),
+    "a sign only": text("-"),
+    "two points": text(r"[^.]*\.[^.]*\..*"),
+    "a currency behind": text(r"[0-9.]+ [A-Z]{3}"),
+    "two signs": text("--1"),
+    "a percent sign": text("[0-9.]+%"),
+    "hexadecimal": text("0x.*"),
+    "integer": lambda value: type(value) is int,
+    "number with decimals": lambda value: type(value) is float,
+    "any number": lambda value: type(value) in (int, float),
 }
 
-
-@fault(
-    "fields.amount",
-    seam="parse_body",
-    each=lambda operation: {
-        kind: taken
-        for kind, taken in AMOUNTS.items()
-        if operation != "createPayin" or kind not in _NOT_POSITIVE
-    },
-)
-def _(self: Any, ctx: Context) -> Any:
-    """An amount that is no positive decimal in a string is accepted."""
-    body = self.usual()
-    if "amount" in body and self.value(body["amount"]):
-        body["amount"] = "1.00"
-    return body
-
+faults["fields.amount"] |= {
+    "An amount that is no positive decimal in a string is accepted.": adding(
+        "parse_body",
+        {"amount": "1.00"},
+        lambda self, ctx: self.value(self.usual().get("amount", ())),
+        each=lambda operation: {
+            kind: taken
+            for kind, taken in AMOUNTS.items()
+            if operation != "createPayin" or kind not in _NOT_POSITIVE
+        },
+    ),
+    "The amount is not looked at for one currency or payment method.": unchecked(
+        "check_amount", apart(fields(lambda field: field.kind == "amount"))
+    ),
+    "Zero with more decimals than cents have is an amount.": skipping(
+        "check_amount",
+        lambda self, ctx, field, value: re.fullmatch(r"0+\.000+", value),
+        operations=("createPayout",),
+    ),
+}
 
 faults["fields.payin-amount-positive"] |= {
-    "A payin of nothing or less is taken.": seam(
+    "A payin of nothing or less is taken.": skipping(
         "check_amount",
-        lambda self, ctx, field, value: None if self.value(value) else self.usual(),
-        each={
-            "zero": lambda value: re.fullmatch("[0.]+", value),
-            "negative": lambda value: re.fullmatch("-[0-9.]+", value),
-        },
+        lambda self, ctx, field, value: re.fullmatch(self.value, value),
+        each={"zero": "[0.]+", "negative": "-[0-9.]+"},
     )
 }
 
 
-class Codes(Faulty):
-    """Accepts a code of the field `self.value[0]` that matches the pattern `self.value[1]`."""
-
-    def passes(self, field: Field, value: str) -> bool:
-        """Returns True if a value is accepted."""
-        return bool(field.name == self.value[0] and re.fullmatch(self.value[1], value))
-
-    def check_country(self, ctx: Context, field: Field, value: str) -> None:
-        if not (self.here(ctx) and self.passes(field, value)):
-            super().check_country(ctx, field, value)
-
-    def check_currency(self, ctx: Context, field: Field, value: str) -> None:
-        if not (self.here(ctx) and self.passes(field, value)):
-            super().check_currency(ctx, field, value)
+# ---------------------------------------------------------------------- codes
 
 
-def accepting(kinds: tuple[str, ...], **patterns: str) -> Row:
-    """Makes a row of servers that accept codes of a pattern, one for each field of these kinds and each
-    pattern."""
+countries, currencies = (
+    fields(lambda field, kind=kind: field.kind == kind) for kind in ("country", "currency")
+)
 
-    def each(operation: str) -> dict[str, tuple[str, str]]:
-        return {
+
+def accepting(names: Names, **patterns: str) -> Row:
+    """Makes a row of servers that accept codes of a pattern, one for each field and each pattern."""
+
+    def passes(self: Any, ctx: Context, field: Field, value: str) -> bool:
+        return field.name == self.value[0] and re.fullmatch(self.value[1], value) is not None
+
+    skip = skipping("check_country", passes).overrides["check_country"]
+    return seams(
+        {"check_country": skip, "check_currency": skip},
+        each=lambda operation: {
             f"{name} {label.replace('_', ' ')}": (name, pattern)
-            for name in of_kind(*kinds)(operation)
+            for name in names(operation)
             for label, pattern in patterns.items()
-        }
-
-    return of(Codes, each=each)
-
-
-class InCapitals(Faulty):
-    """Codes of one kind are compared in capitals, which makes two letters of a ligature."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value.upper() if field.code == self.value else value)
+        },
+    )
 
 
-for each_code in ("country", "currency"):
-    faults[f"fields.{each_code}-code"] |= {
-        f"A {each_code} code with a ligature is accepted for its capitals.": of(
-            InCapitals, each=(each_code,), also=("format.fields",)
+for kind in ("country", "currency"):
+    faults[f"fields.{kind}-code"] |= {
+        f"A {kind} code with a ligature is accepted for its capitals.": seam(
+            "check_value",
+            lambda self, ctx, field, value: self.usual(
+                ctx, field, value.upper() if field.code == self.value else value
+            ),
+            each=(kind,),
+            also=("format.fields",),
         )
     }
 
 
 faults["fields.country-code"] |= {
     "A country code that is not two letters is accepted.": accepting(
-        ("country",),
+        countries,
         anything=r".+",
         three_letters=r"[A-Z]{3}",
         one_letter=r"[A-Z]",
         two_characters=r"[A-Z0-9]{2}",
         two_digits=r"[0-9]{2}",
     ),
-    "A country code is not looked at in one kind of body.": seam(
+    "A country code is not looked at in one kind of request.": unchecked(
         "check_country",
-        unless_in_kind,
-        operations=ALL,
-        each=each_field_like(lambda field: field.kind == "country"),
-    ),
-    "The country is not looked at in some destinations.": seam(
-        "check_country",
-        unless_apart,
-        operations=("createPayoutDestination",),
-        each=each_apart(lambda field: field.kind == "country"),
+        everywhere(countries),
+        operations=("createBeneficiary", "updateBeneficiary", "createPayoutDestination"),
     ),
 }
 
 faults["fields.currency-code"] |= {
     "A currency code that is not three letters is accepted.": accepting(
-        ("currency",),
+        currencies,
         anything=r".+",
         two_letters=r"[A-Z]{2}",
         four_letters=r"[A-Z]{4}",
@@ -288,54 +233,47 @@ faults["fields.currency-code"] |= {
     )
 }
 
-
 faults["fields.unassigned-code"] |= {
     "A code of the right form that is not assigned is accepted.": accepting(
-        ("country", "currency"), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"
+        fields(lambda field: field.kind in ("country", "currency")), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"
     ),
-    "Whether a country code is assigned is not looked at in one kind of body.": seam(
-        "check_assigned",
-        unless_in_kind,
-        operations=ALL,
-        each=each_field_like(lambda field: field.kind == "country"),
+    "Whether a country code is assigned is not looked at in one kind of request.": unchecked(
+        "check_assigned", in_bodies(countries)
     ),
 }
 
 faults["fields.currency-code", "fields.unassigned-code"] |= {
-    "A currency code is not looked at in one kind of body.": seam(
+    "A currency code is not looked at in one kind of request.": unchecked(
         "check_currency",
-        unless_in_kind,
+        lambda operation: {
+            kind: value for kind, value in in_bodies(currencies)(operation).items() if "IBAN" in kind
+        },
         operations=("createPayoutDestination",),
-        each={"currency, IBAN alone": ("currency", "IBAN alone")},
     )
 }
 
 faults["fields.network"] |= {
-    "A wallet destination needs no network.": seam(
+    "A wallet destination needs no network.": skipping(
         "check_network",
-        lambda self, ctx: self.usual() if ("network" in ctx.body) != (self.value == "null") else None,
+        lambda self, ctx: ("network" in ctx.body) == (self.value == "null"),
         each=("missing", "null"),
     )
 }
 
-
-def _any_pair(self: Any, ctx: Any) -> None:
-    if ctx.values.get("currency") in WALLET_NETWORKS:
-        self.usual()
-
-
 faults["fields.currency-kind"] |= {
-    "A virtual account in a cryptocurrency is taken.": seam(
+    "A virtual account in a cryptocurrency is taken.": skipping(
         "check_currency",
-        lambda self, ctx, field, value: None if value in WALLET_NETWORKS else self.usual(),
+        lambda self, ctx, field, value: value in WALLET_NETWORKS,
         operations=("createVirtualAccount",),
     ),
-    "A bank account or payin in a cryptocurrency is taken.": seam(
+    "A bank account or payin in a cryptocurrency is taken.": skipping(
         "check_assigned",
-        lambda self, ctx, field, value, codes: None if value in WALLET_NETWORKS else self.usual(),
+        lambda self, ctx, field, value, codes: value in WALLET_NETWORKS,
         operations=("createPayoutDestination", "createPayin"),
     ),
-    "A wallet in a fiat currency is taken.": seam(
-        "check_wallet_pair", _any_pair, operations=("createWallet",)
+    "A wallet in a fiat currency is taken.": skipping(
+        "check_wallet_pair",
+        lambda self, ctx: ctx.values.get("currency") not in WALLET_NETWORKS,
+        operations=("createWallet",),
     ),
 }

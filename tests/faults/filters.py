@@ -10,8 +10,9 @@ from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .catalogue import Faulty, Row, fault, faults, refuse, seam
-from .lists import Fetches
+from .catalogue import Row, faults, refuse, seam, seams
+from .places import envelope
+from .rows import skipping, where
 
 
 def changes(name: str, changed: Callable[..., Condition | None], **options: Any) -> Row:
@@ -28,20 +29,31 @@ def changes(name: str, changed: Callable[..., Condition | None], **options: Any)
 
 def refuses(*names: str) -> Row:
     """Makes a row that refuses some filters."""
-    return seam(
+    return where(
         "conditions",
-        lambda self, ctx, query: next(
-            (
-                refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
-                for name in names
-                if name in query
-            ),
-            self.usual(),
-        ),
+        lambda self, ctx, query: {*names} & query.keys(),
+        lambda self, ctx, query: refuse(self.invalid_parameter(ctx, names[0], "is not to my liking")),
     )
 
 
-faults["list.status-filter"] |= {"The status filter is refused.": refuses("status", "statuses")}
+# ---------------------------------------------------------------------- currency
+
+
+def _liking(pattern: str) -> Row:
+    """Makes a currency filter that puts the value sent into an SQL pattern."""
+
+    def condition(self: Any, ctx: Context, query: Query) -> Condition:
+        sql = "SELECT DISTINCT currency FROM resources WHERE currency LIKE ?"
+        rows = ctx.store.query(sql, pattern.format(query["currency"][0]))
+        return Condition("currency", "IN", [row[0] for row in rows])
+
+    return where("currency_condition", lambda self, ctx, query: "currency" in query, condition)
+
+
+def _matches_nothing(self: Any, ctx: Context, query: Query) -> bool:
+    condition = self.usual()
+    return bool(condition and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [condition]))
+
 
 faults["list.currency-filter"] |= {
     "The currency filter is refused.": refuses("currency"),
@@ -56,8 +68,13 @@ faults["list.currency-filter"] |= {
             "up to there": lambda condition: condition._replace(operator="<="),
         },
     ),
+    "A currency that no element has is ignored.": skipping("currency_condition", _matches_nothing),
+    "The currency filter takes wildcards of SQL.": _liking("{}"),
+    "The currency filter takes the beginning of a code for the code.": _liking("{}%"),
 }
 
+
+# ---------------------------------------------------------------------- status
 
 _OTHERS = {
     "listPayoutDestinations": ("disabled", "inactive"),
@@ -65,250 +82,187 @@ _OTHERS = {
     "listWallets": ("suspended", "inactive"),
 }
 
+NO_STATUS = Condition("status", "=", "no such status")
+
 
 def _status_kinds(operation: str) -> dict[str, Callable[[Any], bool]]:
-    """Kind -> statuses for which the filter is ignored."""
+    """Returns statuses for which the filter is ignored by kind."""
     first, second = _OTHERS[operation]
     return {
         "all": lambda statuses: True,
-        "active": lambda statuses: list(statuses) == ["active"],
         "all but active": lambda statuses: "active" not in statuses,
-        f"{first}": lambda statuses: first in statuses,
-        f"{second}": lambda statuses: second in statuses,
+        first: lambda statuses: first in statuses,
+        second: lambda statuses: second in statuses,
     }
 
 
-faults["list.status-filter"] |= {
-    "The status filter, or one value of it, is ignored.": seam(
-        "status_among",
-        lambda self, ctx, name, statuses: None if self.value(statuses) else self.usual(),
-        each=lambda operation: {
-            name: test for name, test in _status_kinds(operation).items() if name != "active"
-        },
-    )
-}
-
-
-@fault("list.status-filter", seam="conditions", operations=("listPayoutDestinations",))
-def _(self: Any, ctx: Context, query: Query) -> Any:
-    """The status filter goes by the status of the beneficiary."""
+def _of_the_beneficiary(self: Any, ctx: Context, query: Query) -> Any:
     status = (ctx.beneficiary or {})["status"]
     fits = status in self.statuses(ctx, query) or not self.statuses(ctx, query)
     others = [condition for condition in self.usual() if condition.column != "status"]
-    return others if fits else [Condition("status", "=", "no such status")]
+    return others if fits else [NO_STATUS]
 
 
-@fault("list.status-filter", seam="status_among", each=("none", "others"))
-def _(self: Any, ctx: Context, name: str, statuses: Any) -> Any:
-    """The status filter keeps nothing, or the other elements."""
-    if self.value == "none":
-        return Condition("status", "=", "no such status")
-    return Condition(
-        "status", "IN", [status for status in ("active", *_OTHERS[self.operation]) if status not in statuses]
-    )
-
-
-@fault("list.currency-filter", seam="currency_condition")
-def _(self: Any, ctx: Context, query: Query) -> Any:
-    """A currency that no element has is ignored."""
-    condition = self.usual()
-    if condition and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [condition]):
-        return None
-    return condition
-
-
-def _matching(ctx: Context, pattern: str) -> Condition:
-    """Returns the condition for currencies that match an SQL pattern."""
-    rows = ctx.store.query("SELECT DISTINCT currency FROM resources WHERE currency LIKE ?", pattern)
-    return Condition("currency", "IN", [row[0] for row in rows])
-
-
-def _liking(pattern: str) -> Row:
-    """Makes a currency filter that puts the value sent into an SQL pattern."""
-    return seam(
-        "currency_condition",
-        lambda self, ctx, query: (
-            _matching(ctx, pattern.format(query["currency"][0])) if "currency" in query else None
-        ),
-    )
-
-
-faults["list.currency-filter"] |= {
-    "The currency filter takes wildcards of SQL.": _liking("{}"),
-    "The currency filter takes the beginning of a code for the code.": _liking("{}%"),
+faults["list.status-filter"] |= {
+    "The status filter is refused.": refuses("status", "statuses"),
+    "The status filter, or one value of it, is ignored.": skipping(
+        "status_among", lambda self, ctx, name, statuses: self.value(statuses), each=_status_kinds
+    ),
+    "The status filter goes by the status of the beneficiary.": seam(
+        "conditions", _of_the_beneficiary, operations=("listPayoutDestinations",)
+    ),
+    "The status filter keeps nothing, or the other elements.": seam(
+        "status_among",
+        lambda self, ctx, name, statuses: self.value(self.operation, statuses),
+        each={
+            "none": lambda operation, statuses: NO_STATUS,
+            "others": lambda operation, statuses: Condition(
+                "status", "IN", [each for each in ("active", *_OTHERS[operation]) if each not in statuses]
+            ),
+        },
+    ),
 }
 
 
-def _filters(operation: str) -> tuple[str, ...]:
-    return FILTERS[operation]
+# ---------------------------------------------------------------------- filters together
 
 
-def _pairs(operation: str) -> dict[str, tuple[str, str]]:
+def _without(query: Query, name: str) -> Query:
+    return {other: values for other, values in query.items() if other != name}
+
+
+def _page(query: Query) -> str:
+    return query.get("page", ["1"])[0]
+
+
+#: Kind -> queries in which a filter is ignored, by its name.
+IGNORED: dict[str, Callable[[Query, str], bool]] = {
+    "from the second page on": lambda query, name: _page(query) != "1",
+    "from the third page on": lambda query, name: _page(query) not in ("1", "2"),
+    "where others come behind it": lambda query, name: len(query) > 1 and next(iter(query)) == name,
+    "without size": lambda query, name: "size" not in query,
+}
+
+
+def _ignored(operation: str) -> dict[str, tuple[str, Callable[[Query, str], bool]]]:
+    """Returns each filter with the queries in which it is ignored."""
     names = FILTERS[operation]
-    return {f"{name} beside {two}": (name, two) for name in names for two in names if name != two}
+    beside = {
+        f"{name}, beside {two}": (name, lambda query, name, two=two: two in query)
+        for name in names
+        for two in names
+        if name != two
+    }
+    return beside | {f"{name}, {kind}": (name, test) for name in names for kind, test in IGNORED.items()}
 
 
-@fault("list.filters-combine", seam="conditions", each=_pairs)
-def _(self: Any, ctx: Context, query: Query) -> Any:
-    """A filter is ignored beside another."""
-    ignored, beside = self.value
-    if ignored in query and beside in query:
-        query = {name: values for name, values in query.items() if name != ignored}
-    return self.usual(ctx, query)
-
-
-@fault("list.filters-combine", seam="conditions", each=_OTHERS.__getitem__)
-def _(self: Any, ctx: Context, query: Query) -> Any:
-    """This status is ignored beside another filter."""
-    conditions = self.usual()
-    ignored = [each for each in conditions if each.column == "status" and each.value == [self.value]]
-    return [each for each in conditions if each not in ignored] if len(conditions) > 1 else conditions
-
-
-@fault("list.filters-combine", seam="conditions", each=("first", "last"))
-def _(self: Any, ctx: Context, query: Query) -> Any:
-    """Of several filters only one counts."""
-    conditions = self.usual()
-    return conditions[:1] if self.value == "first" else conditions[-1:]
-
-
-@fault("list.filters-combine", seam="fetched", base=Fetches)
-def _(self: Any, ctx: Context, listing: Listing) -> Any:
-    """The filters are applied to the page instead of to the list."""
-    kept = {record["id"] for record in self.all(ctx, listing)}
-    everything = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
+def _everything(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+    """Returns the elements of a page of the whole list."""
     offset = (listing.page - 1) * listing.size
-    return [record for record in everything[offset : offset + listing.size] if record["id"] in kept]
+    records = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
+    return records[offset : offset + listing.size]
 
 
-@fault("list.filters-combine")
-class FiltersTheFirstPage(Fetches):
-    """From the second page on the filters are ignored."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        if listing.page == 1:
-            return super(Fetches, self).page_of(ctx, listing)
-        everything = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
-        offset = (listing.page - 1) * listing.size
-        return everything[offset : offset + listing.size] if offset < listing.total else []
+def _filtered_page(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+    matching = {record["id"] for record in self.fetch(ctx, listing)}
+    return [record for record in _everything(self, ctx, listing) if record["id"] in matching]
 
 
-def _without(query: Query, filter: str) -> Query:
-    return {name: values for name, values in query.items() if name != filter}
+def _total(self: Any, ctx: Context, conditions: Iterable[Condition] = ()) -> int:
+    return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), conditions)
 
 
 def _total_without(self: Any, ctx: Context) -> int:
     """Returns the number of elements that pass all filters but the fault's."""
-    conditions = self.conditions(ctx, _without(self.query(ctx), self.value))
-    return int(ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), conditions))
+    return _total(self, ctx, self.conditions(ctx, _without(self.query(ctx), self.value)))
 
 
-@fault("list.filters-combine", each=("page", "size"))
-class IgnoresPagingBeside(Faulty):
-    """With a filter page or size is ignored."""
-
-    def read_query(self, ctx: Context) -> None:
-        super().read_query(ctx)
-        listing = ctx.listing
-        if listing is not None and listing.conditions:
-            ctx.notes["asked"] = {"page": listing.page, "size": listing.size}
-            if self.value == "page":
-                listing.page = 1
-            else:
-                listing.size = 10
-
-    def list_document(self, ctx: Context) -> Any:
-        return {**super().list_document(ctx), **ctx.notes.get("asked", {})}
+def _ignore_paging(self: Any, ctx: Context) -> None:
+    self.usual()
+    listing = ctx.listing
+    if listing is not None and listing.conditions:
+        ctx.notes["asked"] = {"page": listing.page, "size": listing.size}
+        setattr(listing, self.value, {"page": 1, "size": 10}[self.value])
 
 
-def _ignored_where(test: Callable[[Query, str], bool]) -> Row:
-    """Makes a server that ignores a filter in queries for which `test`, called with the filter's name, is
-    true."""
-    return seam(
-        "conditions",
-        lambda self, ctx, query: (
-            self.usual(ctx, _without(query, self.value))
-            if self.value in query and test(query, self.value)
-            else self.usual()
-        ),
-        each=_filters,
-    )
-
-
-def _crossed(conditions: Iterable[Condition]) -> dict[str, Any]:
-    """Returns the two dates of a query by operator, if the later one comes first."""
-    dates = {condition.operator: condition.value for condition in conditions if condition.column == "created"}
-    return dates if len(dates) == 2 and dates[">="] > dates["<"] else {}
-
-
-def _period(self: Any, ctx: Context, query: Any) -> list[Condition]:
+def _status_beside(self: Any, ctx: Context, query: Query) -> Any:
+    """Ignores one status beside another filter."""
     conditions = self.usual()
-    dates = _crossed(conditions)
-    if not dates:
-        return list(conditions)
-    others = [condition for condition in conditions if condition.column != "created"]
-    return [*others, *self.value(dates)]
+    if len(conditions) == 1:
+        return conditions
+    return [each for each in conditions if each.column != "status" or each.value != [self.value]]
+
+
+def _border(self: Any, ctx: Context, query: Query) -> Any:
+    """Moves dates to the other side of their border beside another filter."""
+    conditions = self.usual()
+    moved = [each._replace(operator=self.value.get(each.operator, each.operator)) for each in conditions]
+    return moved if len(conditions) > 1 else conditions
+
+
+def _period(self: Any, ctx: Context, query: Query) -> list[Condition]:
+    """Reads a period that ends before it begins as another one."""
+    conditions: list[Condition] = self.usual()
+    dates = {each.operator: each.value for each in conditions if each.column == "created"}
+    if len(dates) < 2 or dates[">="] <= dates["<"]:
+        return conditions
+    return [*(each for each in conditions if each.column != "created"), *self.value(dates)]
 
 
 faults["list.filters-combine"] |= {
+    "A filter is ignored in some queries.": where(
+        "conditions",
+        lambda self, ctx, query: self.value[0] in query and self.value[1](query, self.value[0]),
+        lambda self, ctx, query: self.usual(ctx, _without(query, self.value[0])),
+        each=_ignored,
+    ),
+    "This status is ignored beside another filter.": seam(
+        "conditions", _status_beside, each=_OTHERS.__getitem__
+    ),
+    "Of several filters only one counts.": seam(
+        "conditions",
+        lambda self, *_: self.usual()[self.value],
+        each={"first": slice(1), "last": slice(-1, None)},
+    ),
+    "Filters are heeded where page or size is named only.": where(
+        "conditions", lambda self, ctx, query: not query.keys() & {"page", "size"}, lambda *_: []
+    ),
+    "The filters are applied to the page instead of to the list.": seam("page_of", _filtered_page),
+    "From the second page on the filters are ignored.": where(
+        "page_of",
+        lambda self, ctx, listing: listing.page > 1 and (listing.page - 1) * listing.size < listing.total,
+        _everything,
+    ),
+    "With a filter page or size is ignored.": seams(
+        {
+            "read_query": _ignore_paging,
+            "list_document": lambda self, ctx: {**self.usual(), **ctx.notes.get("asked", {})},
+        },
+        each=("page", "size"),
+    ),
     "total does not heed a filter.": seam(
-        "count", lambda self, ctx, *_: _total_without(self, ctx), each=_filters
+        "count", lambda self, ctx, *_: _total_without(self, ctx), each=FILTERS.__getitem__
     ),
     "Where nothing matches, total does not heed a filter.": seam(
-        "count", lambda self, ctx, *_: self.usual() or _total_without(self, ctx), each=_filters
+        "count", lambda self, ctx, *_: self.usual() or _total_without(self, ctx), each=FILTERS.__getitem__
     ),
-    "From the second page on total does not heed the status.": seam(
+    "From the second page on total does not heed the status.": where(
         "count",
-        lambda self, ctx, listing: (
-            self.usual()
-            if listing.page == 1
-            else ctx.store.count(
-                KINDS[ctx.operation],
-                self.list_parent(ctx),
-                [condition for condition in listing.conditions if condition.column != "status"],
-            )
+        lambda self, ctx, listing: listing.page > 1,
+        lambda self, ctx, listing: _total(
+            self, ctx, [each for each in listing.conditions if each.column != "status"]
         ),
     ),
-    "total does not heed the filters.": seam(
-        "count", lambda self, ctx, *_: ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx))
-    ),
+    "total does not heed the filters.": seam("count", lambda self, ctx, *_: _total(self, ctx)),
     "pages does not heed the filters.": seam(
-        "pages",
-        lambda self, ctx, listing: (
-            -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
-        ),
+        "pages", lambda self, ctx, listing: -(-_total(self, ctx) // listing.size)
     ),
-    "From the second page on a filter is ignored.": _ignored_where(
-        lambda query, name: query.get("page", ["1"]) != ["1"]
-    ),
-    "From the third page on a filter is ignored.": _ignored_where(
-        lambda query, name: query.get("page", ["1"]) not in (["1"], ["2"])
-    ),
-    "A filter is ignored where others come behind it.": _ignored_where(
-        lambda query, name: len(query) > 1 and next(iter(query)) == name
-    ),
-    "Without size a filter is ignored.": _ignored_where(lambda query, name: "size" not in query),
-    "A filtered page past the last has a total of 0.": seam(
-        "list_document",
-        lambda self, ctx: (
-            {**self.usual(), "total": 0, "pages": 0}
-            if ctx.listing.conditions and not ctx.listing.records
-            else self.usual()
-        ),
-    ),
-    "Filters are heeded where page or size is named only.": seam(
-        "conditions", lambda self, ctx, query: self.usual() if query.keys() & {"page", "size"} else []
+    "A filtered page past the last has a total of 0.": envelope.sets(
+        {"total": 0, "pages": 0}, lambda self, ctx, shown: ctx.listing.conditions and not shown["items"]
     ),
     "A date is at the other side of its border beside another filter.": seam(
         "conditions",
-        lambda self, ctx, query: (
-            [
-                condition._replace(operator=self.value.get(condition.operator, condition.operator))
-                for condition in self.usual()
-            ]
-            if len(self.usual()) > 1
-            else self.usual()
-        ),
+        _border,
         each={"start_date exclusive": {">=": ">"}, "end_date inclusive": {"<": "<="}},
     ),
     "A period that ends before it begins is read as another one.": seam(

@@ -5,7 +5,7 @@ The tables are transcribed from the specification, not read from spec/schemas, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.contract.fields import Field
@@ -15,8 +15,9 @@ from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, BALANCE, RESOURCES, limits
 
-from .catalogue import Faulty, fault, faults, of, seam
-from .places import EMBEDDING, Balances, Document, balance, document, embedded, lacking
+from .catalogue import Faulty, Row, faults, of, seam
+from .places import EMBEDDING, balance, document, embedded, lacking
+from .rows import Place, skipping
 
 
 def references(operation: str) -> list[str]:
@@ -35,20 +36,34 @@ def members(operation: str) -> list[str]:
     return list(ITEM_FIELDS[kind]) if operation.startswith("list") else list(RESOURCES[kind])
 
 
-class Sets(Document):
-    """Replaces the member `self.value[0]`, unless it is null, by `self.value[1]` of it."""
+Names = Callable[[str], Iterable[str]]
 
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        name, change = self.value
-        return {**document, name: change(document[name])} if document.get(name) is not None else document
+#: A change of a member's value.
+Change = Callable[[Any], Any]
 
 
-class SetsAlways(Document):
-    """Sets the member `self.value[0]` to `self.value[1]`."""
+def each_of(names: Names | Iterable[str], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
+    """Combines members that an operation shows with each of the ways."""
+    return lambda operation: {
+        f"{name} {how}": (name, way)
+        for name in (names(operation) if callable(names) else names)
+        for how, way in ways.items()
+    }
 
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        name, value = self.value
-        return {**document, name: value}
+
+def changing(each: Any, place: Place = document, **options: Any) -> Row:
+    """Makes a row that replaces the member `value[0]`, unless it is null, by `value[1]` of it."""
+    return place.sets(
+        lambda self, ctx, shown: {self.value[0]: self.value[1](shown[self.value[0]])},
+        lambda self, ctx, shown: shown.get(self.value[0]) is not None,
+        each=each,
+        **options,
+    )
+
+
+def setting(each: Any, place: Place = document, **options: Any) -> Row:
+    """Makes a row that sets the member `value[0]` to `value[1]`."""
+    return place.sets(lambda self, *_: {self.value[0]: self.value[1]}, each=each, **options)
 
 
 def _never_null(operation: str) -> list[str]:
@@ -100,23 +115,17 @@ def _forms(operation: str) -> dict[str, tuple[str, str]]:
     return {f"{name} {form or 'empty'}": (name, form) for name in names for form in FORMS[name]}
 
 
-@fault(
-    "format.fields",
-    seam="changed",
-    base=Document,
-    operations=[operation for operation in OPERATION_SETS["resource"] if _forms(operation)],
-    each=_forms,
-)
-def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """A country or currency code or the last four digits of a number are of another form."""
-    name, form = self.value
-    is_crypto = name == "currency" and document.get("type", "bank_account") != "bank_account"
-    return document if is_crypto else {**document, name: form}
-
-
-def _coded(operation: str) -> list[str]:
-    """Returns the fields with a code of an ISO standard."""
-    return [field.name for field in FIELDS.get(operation, ()) if field.code and operation != "createWallet"]
+def in_form(each: Any, place: Place, **options: Any) -> Row:
+    """Makes a row that shows a code or the last digits of a number in another form, but those of a crypto
+    currency."""
+    return place.sets(
+        lambda self, *_: {self.value[0]: self.value[1]},
+        lambda self, ctx, shown: (
+            self.value[0] != "currency" or shown.get("type", "bank_account") == "bank_account"
+        ),
+        each=each,
+        **options,
+    )
 
 
 class EndsBeforeLineFeed(Faulty):
@@ -127,46 +136,53 @@ class EndsBeforeLineFeed(Faulty):
 
 
 faults["format.fields"] |= {
-    "A code may have a line feed behind it, which is shown.": of(EndsBeforeLineFeed, each=_coded),
-    "A documented member is missing.": document(lacking, each=_never_null),
-    "A documented member is of another type.": of(SetsAlways, each=_types),
-    "A documented member that is never null is null.": of(SetsAlways, each=_not_null),
-    "A PATCH of null in a field that is never null is kept.": seam(
-        "check_null",
-        lambda self, ctx, field: None if field.name == self.value else self.usual(),
-        operations=("updateBeneficiary",),
-        each=[field.name for field in FIELDS["createBeneficiary"] if field.required],
+    "A country or currency code or the last four digits of a number are of another form.": in_form(
+        _forms, document, operations=OPERATION_SETS["resource"]
     ),
-    "A member is longer than its maximum.": of(
-        SetsAlways,
-        operations=[operation for operation in OPERATION_SETS["resource"] if limits(ANSWERS[operation])],
-        each=lambda operation: {
-            name: (name, "x" * (maximum + 1)) for name, maximum in limits(ANSWERS[operation]).items()
-        },
-    ),
-    "The currency of a fiat balance is no code of three letters.": balance(
-        lambda self, ctx, element: {**element, "currency": self.value},
-        operations=("getAccountBalances",),
-        each=FORMS["currency"],
-    ),
-    "A code or the last four digits in an embedded payout destination are of another form.": embedded(
-        lambda self, ctx, document: (
-            document
-            if (self.value == "currency" and document.get("type", "bank_account") != "bank_account")
-            else {**document, self.value: FORMS[self.value][0]}
-        ),
+    "A code or the last four digits in an embedded payout destination are of another form.": in_form(
+        {name: (name, FORMS[name][0]) for name in ("country", "currency", "account_number_last4")},
+        embedded,
         operations=EMBEDDING,
-        each=("country", "currency", "account_number_last4"),
     ),
-    "A member of the address is a number.": document(
-        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: 12345}},
-        operations=("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
-        each=ADDRESS,
+    "The currency of a fiat balance is no code of three letters.": setting(
+        {form: ("currency", form) for form in FORMS["currency"]}, balance, operations=("getAccountBalances",)
     ),
+    "A code may have a line feed behind it, which is shown.": of(
+        EndsBeforeLineFeed,
+        each=lambda operation: [
+            field.name for field in FIELDS.get(operation, ()) if field.code and operation != "createWallet"
+        ],
+    ),
+    "A documented member is missing.": document(lacking, each=_never_null),
     "A documented member of an embedded payout destination is missing.": embedded(
         lacking,
         operations=EMBEDDING,
         each=("id", "object", "country", "type", "currency", "status", "is_default", "created"),
+    ),
+    "A member of a balance is missing.": balance(lacking, operations=("getAccountBalances",), each=BALANCE),
+    "A member of a balance is null.": setting(
+        {name: (name, None) for name in ("currency", "currency_type")},
+        balance,
+        operations=("getAccountBalances",),
+    ),
+    "A documented member is of another type.": setting(_types),
+    "A documented member that is never null is null.": setting(_not_null),
+    "A member is longer than its maximum.": setting(
+        lambda operation: {
+            name: (name, "x" * (maximum + 1)) for name, maximum in limits(ANSWERS[operation]).items()
+        },
+        operations=OPERATION_SETS["resource"],
+    ),
+    "A PATCH of null in a field that is never null is kept.": skipping(
+        "check_null",
+        lambda self, ctx, field: field.name == self.value,
+        operations=("updateBeneficiary",),
+        each=[field.name for field in FIELDS["createBeneficiary"] if field.required],
+    ),
+    "A member of the address is a number.": document.sets(
+        lambda self, ctx, shown: {"address": {**shown["address"], self.value: 12345}},
+        operations=("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
+        each=ADDRESS,
     ),
     "payout_destinations holds ids instead of objects.": seam(
         "destinations",
@@ -176,73 +192,40 @@ faults["format.fields"] |= {
 }
 
 
-@fault(
-    "format.fields",
-    seam="changed",
-    base=Balances,
-    operations=("getAccountBalances",),
-    each=[
-        f"{name} {how}"
-        for name in BALANCE
-        for how in ("missing", "null")
-        if how == "missing" or name in ("currency", "currency_type")
-    ],
-)
-def _(self: Any, ctx: Context, element: dict[str, Any]) -> Any:
-    """A member of a balance is missing or null."""
-    name, how = self.value.split()
-    return (
-        {**element, name: None}
-        if how == "null"
-        else {key: value for key, value in element.items() if key != name}
-    )
+# ---------------------------------------------------------------------- object and ids
 
-
-@fault(
-    "format.object",
-    seam="changed",
-    base=Document,
-    each=lambda operation: (
-        [] if operation == "listAccounts" else ["other", "capital", "plural", "null", "number"]
-    ),
-)
-def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """object is not the constant of the type."""
-    name = document["object"]
-    return {
-        **document,
-        "object": {
-            "other": "resource",
-            "capital": name.capitalize(),
-            "plural": f"{name}s",
-            "null": None,
-            "number": 1,
-        }[self.value],
-    }
-
+#: Kind -> change of the constant of a type.
+OBJECTS: dict[str, Change] = {
+    "other": lambda name: "resource",
+    "capital": str.capitalize,
+    "plural": lambda name: f"{name}s",
+    "null": lambda name: None,
+    "number": lambda name: 1,
+}
 
 faults["format.object"] |= {
-    "object of an account in a list is not the constant.": document(
-        lambda self, ctx, document: {
-            **document,
-            "object": "customer_account" if self.value == "other" else None,
-        },
-        operations=("listAccounts",),
-        each=("other", "null"),
+    "object is not the constant of the type.": document.sets(
+        lambda self, ctx, shown: {"object": self.value(shown["object"])},
+        each=lambda operation: {} if operation == "listAccounts" else OBJECTS,
     ),
-    "object of an embedded payout destination is not the constant.": embedded(
-        lambda self, ctx, document: {**document, "object": "destination"}, operations=EMBEDDING
+    "object of an account in a list is not the constant.": document.sets(
+        lambda self, *_: self.value,
+        operations=("listAccounts",),
+        each={"other": {"object": "customer_account"}, "null": {"object": None}},
+    ),
+    "object of an embedded payout destination is not the constant.": embedded.sets(
+        {"object": "destination"}, operations=EMBEDDING
     ),
 }
 
 #: Kind -> change of an id.
-IDS: dict[str, Callable[[str], Any]] = {
+IDS: dict[str, Change] = {
     "number": lambda identifier: 12345,
     "null": lambda identifier: None,
     "empty": lambda identifier: "",
 }
 
-PREFIXED: dict[str, Callable[[str], Any]] = {
+PREFIXED: dict[str, Change] = {
     "without prefix": lambda identifier: identifier.partition("_")[2],
     "other prefix": lambda identifier: f"res_{identifier}",
     "capital": lambda identifier: identifier.upper(),
@@ -253,46 +236,42 @@ PREFIXED: dict[str, Callable[[str], Any]] = {
 
 def _ids(operation: str) -> dict[str, tuple[str, Any]]:
     shown = members(operation)
-    ways = dict(IDS) if RESOURCES[ANSWERS[operation]]["id"].prefix == "acc_" else {**IDS, **PREFIXED}
-    kinds = {f"id {how}": ("id", way) for how, way in ways.items()}
-    for name in references(operation):
-        if name in shown:
-            kinds |= {f"{name} {how}": (name, way) for how, way in {**IDS, **PREFIXED}.items()}
-    if "account_id" in shown:
-        kinds |= {f"account_id {how}": ("account_id", way) for how, way in IDS.items()}
-    return kinds
+    free = {"account_id"} | ({"id"} if RESOURCES[ANSWERS[operation]]["id"].prefix == "acc_" else set())
+    return {
+        f"{name} {how}": (name, way)
+        for name in ("id", *references(operation), "account_id")
+        if name in shown
+        for how, way in (IDS if name in free else {**IDS, **PREFIXED}).items()
+    }
+
+
+def _ids_again(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """Returns an id that was shown before; `value` says how often one comes."""
+    known = self.state.setdefault("ids", [])
+    known.append(shown["id"])
+    return {"id": known[(len(known) - 1) // self.value * self.value if self.value else 0]}
 
 
 faults["format.id"] |= {
-    "An identifier is no string with the prefix of its type.": of(Sets, each=_ids),
-    "The id of an embedded payout destination is no string with the prefix of its type.": embedded(
-        lambda self, ctx, document: {**document, "id": self.value(document["id"])},
+    "An identifier is no string with the prefix of its type.": changing(_ids),
+    "The id of an embedded payout destination is no string with the prefix of its type.": changing(
+        {
+            "number": ("id", IDS["number"]),
+            "without prefix": ("id", PREFIXED["without prefix"]),
+        },
+        embedded,
         operations=EMBEDDING,
-        each={"number": IDS["number"], "without prefix": PREFIXED["without prefix"]},
     ),
 }
 
 faults["format.account-id"] |= {
-    "An account id does not start with acc_ or acct_.": document(
-        lambda self, ctx, document: {**document, "id": self.value(document["id"])},
-        each={name: PREFIXED[name] for name in ("without prefix", "other prefix", "capital", "hyphen")},
+    "An account id does not start with acc_ or acct_.": changing(
+        {name: ("id", PREFIXED[name]) for name in ("without prefix", "other prefix", "capital", "hyphen")}
     )
 }
 
-
-@fault(
-    "format.id-unique",
-    seam="changed",
-    base=Document,
-    each=("always one", "by second request", "by third request"),
-)
-def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """Two resources have one id."""
-    known = self.state.setdefault("ids", [])
-    known.append(document["id"])
-    at = {
-        "always one": 0,
-        "by second request": (len(known) - 1) // 2 * 2,
-        "by third request": (len(known) - 1) // 3 * 3,
-    }[self.value]
-    return {**document, "id": known[at]}
+faults["format.id-unique"] |= {
+    "Two resources have one id.": document.sets(
+        _ids_again, each={"always one": 0, "by second request": 2, "by third request": 3}
+    )
+}

@@ -8,101 +8,84 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from conformance.reference.refusals import Refusal
+from conformance.reference.refusals import KINDS
 
-from .catalogue import fault, faults, refusal, refuse, seam
+from .catalogue import Row, faults
 from .crashes import POSTS
 from .harness import NO_ANSWER
-from .places import Finishes, answer, succeeded
+from .places import answer, succeeded
+from .rows import refusing, where
 
 
-def _holding(literal: str) -> Callable[[Response], Response]:
-    """Inserts a literal that JSON does not have."""
-    member = b'{"load":%s,' % literal.encode()
-    return lambda response: Response(response.status, response.headers, member + response.body[1:])
+def successes(change: Callable[[Any, Response], Response], **options: Any) -> Row:
+    """Makes a row that changes successes as the last step."""
+    return where(
+        "finish",
+        lambda self, ctx, response: succeeded(response),
+        lambda self, ctx, response: change(self, response),
+        **options,
+    )
 
 
 #: Kind -> body of a success.
-SUCCESSES: dict[str, Callable[[Response], Response]] = {
-    "empty": lambda response: Response(response.status, response.headers),
-    "204": lambda response: Response(204),
-    "text": lambda response: Response(response.status, response.headers, b"OK"),
-    "cut": lambda response: Response(response.status, response.headers, response.body[:-1]),
-    "more behind": lambda response: Response(response.status, response.headers, response.body + b"}"),
-    "page": lambda response: Response(
-        response.status, response.headers, b"<!doctype html><title>Done</title>"
-    ),
-    "script": lambda response: Response(response.status, response.headers, b")]}'," + response.body),
-    "single quotes": lambda response: Response(
-        response.status, response.headers, response.body.replace(b'"', b"'")
-    ),
-    "twice": lambda response: Response(response.status, response.headers, response.body * 2),
-    "byte order mark": lambda response: Response(
-        response.status, response.headers, b"\xef\xbb\xbf" + response.body
-    ),
-    "UTF-16": lambda response: Response(
-        response.status, response.headers, response.body.decode().encode("utf-16")
-    ),
-    "Latin-1": lambda response: Response(
-        response.status, response.headers, b'{"city":"K\xf6ln",' + response.body[1:]
-    ),
-    **{literal: _holding(literal) for literal in ("NaN", "Infinity", "-Infinity")},
+SUCCESSES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda body: b"",
+    "text": lambda body: b"OK",
+    "cut": lambda body: body[:-1],
+    "more behind": lambda body: body + b"}",
+    "page": lambda body: b"<!doctype html><title>Done</title>",
+    "script": lambda body: b")]}'," + body,
+    "single quotes": lambda body: body.replace(b'"', b"'"),
+    "twice": lambda body: body * 2,
+    "byte order mark": lambda body: b"\xef\xbb\xbf" + body,
+    "UTF-16": lambda body: body.decode().encode("utf-16"),
+    "Latin-1": lambda body: b'{"city":"K\xf6ln",' + body[1:],
+    **{
+        literal: lambda body, literal=literal: b'{"load":%s,' % literal.encode() + body[1:]  # type: ignore[misc]
+        for literal in ("NaN", "Infinity", "-Infinity")
+    },
 }
 
 faults["http.success-json"] |= {
-    "A success has no JSON body.": answer(
-        lambda self, ctx, response: self.value(response) if succeeded(response) else response, each=SUCCESSES
+    "A success has no JSON body.": successes(
+        lambda self, response: Response(response.status, response.headers, self.value(response.body)),
+        each=SUCCESSES,
     ),
-    "What is done is answered with 3xx.": answer(
-        lambda self, ctx, response: (
-            Response(self.value, response.headers, response.body) if succeeded(response) else response
-        ),
-        each=(302, 304, 303),
+    "A success has no body, as its status says.": successes(lambda self, response: Response(204)),
+    "What is done is answered with 3xx.": successes(
+        lambda self, response: Response(self.value, response.headers, response.body), each=(302, 304, 303)
     ),
 }
 
 #: Kind -> answers with a wrong declaration.
-WHICH: dict[str, Callable[[Context, Response], bool]] = {
-    "successes": lambda ctx, response: succeeded(response),
-    "authentication errors": lambda ctx, response: response.status == 401,
-    "other errors": lambda ctx, response: response.status in (400, 403, 404, 409, 422),
+WHICH: dict[str, Callable[[int], bool]] = {
+    "successes": lambda status: 200 <= status < 300,
+    "authentication errors": lambda status: status == 401,
+    "other errors": lambda status: status in (400, 403, 404, 409, 422),
 }
 
-
-@fault(
-    "http.content-type",
-    seam="finished",
-    base=Finishes,
-    each=[
-        f"{which}: {declared}"
-        for which in WHICH
-        for declared in (
-            "text/html; charset=utf-8",
-            "text/plain",
-            "",
-            "application/vnd.api+json",
-            "application/problem+json",
-            "text/json",
-            "application/jsonp",
-            "application/json-seq",
-        )
-    ],
+DECLARED = (
+    *("text/html; charset=utf-8", "text/plain", "", "text/json", "application/vnd.api+json"),
+    *("application/problem+json", "application/jsonp", "application/json-seq"),
 )
-def _(self: Any, ctx: Context, response: Response) -> Any:
-    """Some answers are not declared as application/json."""
-    which, _, declared = self.value.partition(": ")
-    if not WHICH[which](ctx, response):
-        return response
-    return response.with_header(b"content-type", declared.encode() or None)
-
 
 faults["http.content-type"] |= {
-    "The answer to a repeated POST is not declared as application/json.": answer(
-        lambda self, ctx, response: (
-            response.with_header(b"content-type", b"application/octet-stream") if ctx.replayed else response
-        ),
+    "Some answers are not declared as application/json.": where(
+        "finish",
+        lambda self, ctx, response: self.value[0](response.status),
+        lambda self, ctx, response: response.with_header(b"content-type", self.value[1].encode() or None),
+        each={
+            f"{which}: {declared}": (of_status, declared)
+            for which, of_status in WHICH.items()
+            for declared in DECLARED
+        },
+    ),
+    "The answer to a repeated POST is not declared as application/json.": where(
+        "finish",
+        lambda self, ctx, response: ctx.replayed,
+        lambda self, ctx, response: response.with_header(b"content-type", b"application/octet-stream"),
         operations=POSTS,
-    )
+    ),
 }
 
 
@@ -133,15 +116,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 #: Kind -> refusals of one family.
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "authentication": (
-        "missing_headers",
-        "empty_header",
-        "timestamp_too_old",
-        "nonce_replay",
-        "invalid_signature",
-        "invalid_timestamp",
-        "unknown_key",
-    ),
+    "authentication": tuple(kind for kind, (status, *_) in KINDS.items() if status == 401),
     "missing headers": ("missing_headers",),
     "timestamp": ("timestamp_too_old",),
     "nonce": ("nonce_replay",),
@@ -155,64 +130,51 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 
 
 def _families(operation: str) -> dict[str, tuple[str, str]]:
-    kinds = {
-        f"{family}: {shape}": (family, shape)
-        for family in ("authentication", "foreign", "unknown")
-        for shape in SHAPES
-    }
     more = ["missing headers", "timestamp", "nonce", "signature", "unknown key"]
-    more += ["child"] * (operation in OPERATION_SETS["child"]) + ["conflict"] * (
-        operation in OPERATION_SETS["create"]
-    )
-    kinds |= {
-        f"{family}: {shape}": (family, shape) for family in more for shape in ("text", "message missing")
-    }
-    # A conflict is told from other refusals by its type alone: without it, idempotency.conflict is broken
-    # instead.
-    kinds.pop("conflict: text", None)
-    return kinds
+    more += ["child"] * (operation in OPERATION_SETS["child"])
+    shapes = dict.fromkeys(("authentication", "foreign", "unknown"), tuple(SHAPES))
+    shapes |= dict.fromkeys(more, ("text", "message missing"))
+    if operation in OPERATION_SETS["create"]:
+        # A conflict differs from other refusals by its type only: without it, another rule is broken.
+        shapes["conflict"] = ("message missing",)
+    return {f"{family}: {shape}": (family, shape) for family, those in shapes.items() for shape in those}
 
 
-@fault("error.shape", seam="error_document", each=_families)
-def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
-    """Some errors have another body."""
-    document = self.usual()
-    family, shape = self.value
-    return SHAPES[shape](document["error"]) if refusal.kind in FAMILIES[family] else document
+faults["error.shape"] |= {
+    "Some errors have another body.": where(
+        "error_document",
+        lambda self, ctx, refusal: refusal.kind in FAMILIES[self.value[0]],
+        lambda self, *_: SHAPES[self.value[1]](self.usual()["error"]),
+        each=_families,
+    ),
+    "Some errors have no JSON body.": where(
+        "render_refusal",
+        lambda self, ctx, refusal: refusal.kind in FAMILIES[self.value[0]],
+        lambda self, *_: Response((made := self.usual()).status, made.headers, self.value[1]),
+        each={"authentication": ("authentication", b""), "unknown": ("unknown", b"Not found")},
+    ),
+}
 
 
-@fault("error.shape", seam="render_refusal", each=("authentication", "unknown"))
-def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
-    """Some errors have no JSON body."""
-    response = self.usual()
-    if refusal.kind in FAMILIES[self.value]:
-        response.body = b"Not found" if self.value == "unknown" else b""
-    return response
-
-
-@fault("http.lost-requests", seam="finished", base=Finishes, each=(8, 15))
-def _(self: Any, ctx: Context, response: Response) -> Any:
-    """One of so many requests is not answered; sent once more, it is."""
+def _lost(self: Any, ctx: Context, response: Response) -> Response:
     answered = self.state["answered"] = self.state.get("answered", 0) + 1
     return response.with_header(NO_ANSWER, b"1") if answered % self.value == 0 else response
 
 
+faults["http.lost-requests"] |= {
+    "One of so many requests is not answered; sent once more, it is.": answer(_lost, each=(8, 15))
+}
+
 faults["http.charset-parameter"] |= {
-    "A media type with a parameter is not supported.": seam(
+    "A media type with a parameter is not supported.": refusing(
         "check_content_type",
-        lambda self, ctx: (
-            refuse(refusal(415, "validation_error", "unsupported_media_type"))
-            if (ctx.header(b"content-type") or "application/json").lower() != "application/json"
-            else None
-        ),
+        (415, "validation_error", "unsupported_media_type"),
+        lambda self, ctx: (ctx.header(b"content-type") or "application/json").lower() != "application/json",
     ),
-    "Of all parameters only a charset in upper case is known.": seam(
+    "Of all parameters only a charset in upper case is known.": refusing(
         "check_content_type",
-        lambda self, ctx: (
-            refuse(refusal(400, "validation_error", "unsupported_charset"))
-            if "charset=utf-8" in (ctx.header(b"content-type") or "")
-            else None
-        ),
+        (400, "validation_error", "unsupported_charset"),
+        lambda self, ctx: "charset=utf-8" in (ctx.header(b"content-type") or ""),
     ),
 }
 
@@ -222,13 +184,10 @@ def chunked(ctx: Context) -> bool:
 
 
 faults["http.chunked-body"] |= {
-    "A body without a length is refused.": seam(
-        "authenticate",
-        lambda self, ctx: (
-            refuse(refusal(411, "validation_error", "length_required")) if chunked(ctx) else self.usual()
-        ),
+    "A body without a length is refused.": refusing(
+        "authenticate", (411, "validation_error", "length_required"), lambda self, ctx: chunked(ctx)
     ),
-    "A body without a length is signed as empty.": seam(
-        "signed_body", lambda self, ctx: b"" if chunked(ctx) else self.usual()
+    "A body without a length is signed as empty.": where(
+        "signed_body", lambda self, ctx: chunked(ctx), lambda *_: b""
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
@@ -11,10 +12,11 @@ from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import Faulty, fault, faults, refuse, seam
+from .rows import before, refusing, refusing_otherwise, skipping, where
 
 faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
-    "A POST without a key is performed.": seam("on_missing_key", lambda *_: None),
+    "A POST without a key is performed.": skipping("on_missing_key"),
     "A key is taken from another header where Idempotency-Key is missing.": seam(
         "on_missing_key",
         lambda self, ctx: ctx.header(self.value) or self.usual(),
@@ -40,41 +42,35 @@ KEYS = {
     "a ULID": r"[0-9A-HJKMNP-TV-Z]{26}",
 }
 
-faults["idempotency.key-invalid"] |= {
-    "A key that is no UUID is accepted.": seam(
-        "parse_key",
-        lambda self, ctx, text: text if text and re.fullmatch(self.value, text) else self.usual(),
-        each=KEYS,
-    )
-}
 
-
-@fault("idempotency.key-invalid", seam="parse_key")
-def _(self: Any, ctx: Context, text: str) -> Any:
-    """A key that is no UUID is ignored: the request is performed as without a key."""
+def _parsed(self: Any, *_: Any) -> str | None:
     try:
-        return self.usual()
+        return self.usual()  # type: ignore[no-any-return]
     except Refusal:
         return None
 
 
-@fault(
-    "idempotency.key-invalid",
-    seam="parse_key",
-    each={
-        "type": ("idempotency_error", "invalid_idempotency_key"),
-        "code": ("validation_error", "invalid_key"),
-        "conflict": ("idempotency_error", "idempotency_key_conflict"),
-        "neither": ("validation_error", "invalid_field"),
-    },
-)
-def _(self: Any, ctx: Context, text: str) -> Any:
-    """A key that is no UUID is refused with another type or code."""
-    try:
-        return self.usual()
-    except Refusal:
-        raise refusal(400, *self.value) from None
+def _of_this_form(self: Any, ctx: Context, text: str) -> bool:
+    return re.fullmatch(self.value, text) is not None
 
+
+faults["idempotency.key-invalid"] |= {
+    "A key that is no UUID is accepted.": where(
+        "parse_key", _of_this_form, lambda self, ctx, text: text, each=KEYS
+    ),
+    "A key that is no UUID is ignored: the request is performed as without a key.": seam(
+        "parse_key", _parsed
+    ),
+    "A key that is no UUID is refused with another type or code.": refusing_otherwise(
+        "parse_key",
+        each={
+            "type": (400, "idempotency_error", "invalid_idempotency_key"),
+            "code": (400, "validation_error", "invalid_key"),
+            "conflict": (400, "idempotency_error", "idempotency_key_conflict"),
+            "neither": (400, "validation_error", "invalid_field"),
+        },
+    ),
+}
 
 #: Kind -> pattern of UUIDs that are refused.
 REFUSED = {
@@ -88,59 +84,64 @@ REFUSED = {
 }
 
 
+#: Kind -> part of a key by which two are one.
+PARTS: dict[str, Callable[[str], str]] = {
+    "first 8": lambda key: key[:8],
+    "first 18": lambda key: key[:18],
+    "first 35": lambda key: key[:35],
+    "last 12": lambda key: key[-12:],
+    "last 35": lambda key: key[-35:],
+    "all but the middle": lambda key: key[:8] + key[-12:],
+}
+
+#: Kind -> spellings of the header's name that are known.
+SPELLINGS = {
+    "documented": (b"Idempotency-Key",),
+    "all but capitals": (b"Idempotency-Key", b"idempotency-key"),
+}
+
+
+def _resembles_a_used_one(self: Any, ctx: Context) -> bool:
+    rows = ctx.store.query("SELECT key FROM answers WHERE scope = ?", self.answer_scope(ctx))
+    return any(sum(a != b for a, b in zip(key, ctx.key or "", strict=True)) == 1 for (key,) in rows)
+
+
+def _overlook(self: Any, ctx: Context) -> None:
+    """Drops a key whose header's name has another spelling."""
+    named = [name for name, _ in ctx.request.headers if name.lower() == b"idempotency-key"]
+    if named and named[0] not in self.value:
+        ctx.headers.pop(b"idempotency-key")
+
+
 faults["idempotency.key-accepted"] |= {
-    "A lower-case UUID of version 4 is refused, or one of some form.": seam(
-        "parse_key",
-        lambda self, ctx, text: (
-            refuse(Refusal("invalid_idempotency_key")) if re.fullmatch(self.value, text) else self.usual()
-        ),
-        each=REFUSED,
+    "A lower-case UUID of version 4 is refused, or one of some form.": refusing(
+        "parse_key", "invalid_idempotency_key", _of_this_form, each=REFUSED
     ),
     "Two keys that differ in some places only count as one.": seam(
         "parse_key",
-        lambda self, *_: (self.usual() or "")[self.value],
+        lambda self, *_: self.value(self.usual() or ""),
         operations=OPERATION_SETS["create"],
-        each={
-            "first 8": slice(0, 8),
-            "first 18": slice(0, 18),
-            "first 35": slice(0, 35),
-            "last 12": slice(-12, None),
-            "last 35": slice(-35, None),
-        },
+        each=PARTS,
     ),
-    "Two keys that differ in their middle only count as one.": seam(
-        "parse_key",
-        lambda self, *_: (key := self.usual() or "")[:8] + key[-12:],
-        operations=OPERATION_SETS["create"],
+    "A request with a valid key is refused as a conflict.": refusing(
+        "stored_answer", "idempotency_key_conflict"
     ),
-    "A request with a valid key is refused as a conflict.": seam(
-        "stored_answer", lambda *_: refuse(Refusal("idempotency_key_conflict"))
-    ),
-    "A key that resembles a used one is a conflict.": seam(
+    "A key that resembles a used one is a conflict.": where(
         "stored_answer",
-        lambda self, ctx: (
-            self.usual()
-            or next(
-                (
-                    Answer(b"", 409, b"{}")
-                    for (key,) in ctx.store.query(
-                        "SELECT key FROM answers WHERE scope = ?", self.answer_scope(ctx)
-                    )
-                    if sum(sent != kept for sent, kept in zip(key, ctx.key, strict=True)) == 1
-                ),
-                None,
-            )
-        ),
+        _resembles_a_used_one,
+        lambda *_: Answer(b"", 409, b"{}"),
         operations=("createAccount", "createBeneficiary", "createWallet"),
+    ),
+    "Idempotency-Key is found under the documented spelling of its name and under no, or one, other.": before(
+        "replay", _overlook, each=SPELLINGS
     ),
 }
 
 faults["idempotency.key-other-uuids"] |= {
-    "A UUID of another version, or in upper case, is refused.": seam(
+    "A UUID of another version, or in upper case, is refused.": refusing(
         "parse_key",
-        lambda self, ctx, text: (
-            refuse(Refusal("invalid_idempotency_key")) if re.fullmatch(self.value, text) else self.usual()
-        ),
+        "invalid_idempotency_key",
+        _of_this_form,
         each={
             "version 1": r".{14}1.+",
             "version 5": r".{14}5.+",
@@ -150,6 +151,9 @@ faults["idempotency.key-other-uuids"] |= {
         },
     )
 }
+
+
+# ---------------------------------------------------------------------- another organization's keys
 
 
 @fault("idempotency.other-organization")
@@ -190,23 +194,14 @@ class MixesInTheOther(SharesKeys):
 
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
-        ids = self.state.setdefault("ids", {})
-        ids.setdefault(ctx.key, response.document.get("id"))
+        self.state.setdefault(ctx.key, response.document.get("id"))
 
     def finish(self, ctx: Context, response: Response) -> Response:
-        if (
-            ctx.key is None
-            or ctx.organization is None
-            or not self.used_elsewhere(ctx)
-            or response.status >= 300
-        ):
+        known = ctx.key is not None and ctx.organization is not None and response.status < 300
+        if not known or not self.used_elsewhere(ctx):
             return response
         document = response.document
-        return response.with_document({**document, "id": self.state["ids"].get(ctx.key, document["id"])})
-
-
-def _shared(self: Any, ctx: Context) -> str:
-    return "\n".join((ctx.operation, *ctx.params.values()))
+        return response.with_document({**document, "id": self.state.get(ctx.key, document["id"])})
 
 
 @fault("idempotency.other-organization")
@@ -214,20 +209,19 @@ class KeysBeforeOwners(Faulty):
     """A used key is answered with the stored response to whoever sends it, wherever the resource is."""
 
     def answer_scope(self, ctx: Context) -> str:
-        return _shared(self, ctx)
+        return "\n".join((ctx.operation, *ctx.params.values()))
 
     def resolve(self, ctx: Context) -> None:
         key = (ctx.header(b"idempotency-key") or "").lower()
-        answer = ctx.store.answer(_shared(self, ctx), key)
+        answer = ctx.store.answer(self.answer_scope(ctx), key)
         if answer is not None and answer.fingerprint == self.fingerprint(ctx):
             ctx.notes["answer"] = answer
-            return
-        super().resolve(ctx)
+        else:
+            super().resolve(ctx)
 
     def replay(self, ctx: Context) -> Response | None:
-        if (answer := ctx.notes.get("answer")) is not None:
-            return Response(answer.status, [JSON_TYPE], answer.body)
-        return super().replay(ctx)
+        answer = ctx.notes.get("answer")
+        return Response(answer.status, [JSON_TYPE], answer.body) if answer else super().replay(ctx)
 
 
 @fault("idempotency.other-organization")
@@ -237,43 +231,28 @@ class KeepsRefusals(Faulty):
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         super().refused(ctx, refusal)
         if refusal.kind == "foreign_parent":
-            key = (ctx.header(b"idempotency-key") or "").lower()
-            self.state.setdefault("kept", {})[ctx.path, key] = refusal
+            self.state[ctx.path, (ctx.header(b"idempotency-key") or "").lower()] = refusal
 
     def stored_answer(self, ctx: Context) -> Answer | None:
-        kept = self.state.get("kept", {}).get((ctx.path, ctx.key))
-        return refuse(kept) if kept else super().stored_answer(ctx)
+        refusal = self.state.get((ctx.path, ctx.key))
+        return refuse(refusal) if refusal else super().stored_answer(ctx)
 
 
-@fault("idempotency.other-organization", seam="remember")
-def _(self: Any, ctx: Context, response: Response) -> None:
-    """A key belongs to the organization that used it last: the first one's response is forgotten."""
+def _forget_others(self: Any, ctx: Context, response: Response) -> None:
     if ctx.first_use and ctx.organization is not None:
-        ctx.store.change(
-            "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?", ctx.key, f"{ctx.organization.id}%"
-        )
-    self.usual()
+        sql = "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?"
+        ctx.store.change(sql, ctx.key, f"{ctx.organization.id}%")
 
 
 faults["idempotency.other-organization"] |= {
-    "A key that another organization used is refused.": seam(
+    "A key belongs to the organization that used it last: the first one's response is forgotten.": before(
+        "remember", _forget_others
+    ),
+    "A key that another organization used is refused.": refusing(
         "stored_answer",
-        lambda self, ctx: refuse(Refusal(self.value)) if self.used_elsewhere(ctx) else self.usual(),
+        test=lambda self, ctx: self.used_elsewhere(ctx),
         each=("idempotency_key_conflict", "foreign_parent"),
         base=SharesKeys,
     ),
     "A key is one for all organizations and accounts.": seam("answer_scope", lambda self, ctx: ctx.operation),
 }
-
-
-@fault(
-    "idempotency.key-accepted",
-    seam="replay",
-    each={"documented": (b"Idempotency-Key",), "all but capitals": (b"Idempotency-Key", b"idempotency-key")},
-)
-def _(self: Any, ctx: Context) -> Any:
-    """Idempotency-Key is found under the documented spelling of its name and under no, or one, other."""
-    named = [name for name, _ in ctx.request.headers if name.lower() == b"idempotency-key"]
-    if named and named[0] not in self.value:
-        ctx.headers.pop(b"idempotency-key")
-    return self.usual()

@@ -6,34 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context, Listing, Record
+from conformance.reference.context import Context, Listing
 from conformance.reference.seams.lists import FILTERS, ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault, faults, seam
-from .places import Envelope, Items, envelope, item, lacking, number, on_pages
+from .catalogue import Only, faults, seam, seams
+from .places import envelope, item, lacking, on_pages
+from .rows import where
 
 #: Lists that can have more than ten elements; an account has one wallet for each known pair.
 LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]
 
-
-class Fetches(Faulty):
-    """Changes the elements of a page by `fetched`."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        return super().page_of(ctx, listing)
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        return self.fetched(ctx, listing) if self.here(ctx) else super().page_of(ctx, listing)
-
-    def all(self, ctx: Context, listing: Listing) -> list[Record]:
-        """Returns all matching elements."""
-        return self.fetch(ctx, listing)
-
+FILTERED_LISTS = [name for name, filters in FILTERS.items() if filters]
 
 MEMBERS = ("total", "page", "size", "pages")
 
-VALUES: dict[str, Any] = {
+#: Kind -> value of another type in place of a number.
+VALUES: dict[str, Callable[[int], Any]] = {
     "null": lambda value: None,
     "text": str,
     "decimal": lambda value: value + 0.5,
@@ -42,22 +31,27 @@ VALUES: dict[str, Any] = {
 }
 
 
-@fault(
-    "list.envelope",
-    seam="changed",
-    base=Envelope,
-    each=[f"{name} {how}" for name in MEMBERS for how in VALUES],
-)
-def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """A number of the envelope is of another type."""
-    name, how = self.value.split(maxsplit=1)
-    return {**document, name: VALUES[how](document[name])}
-
+#: Kind -> envelope in place of the documented one.
+ENVELOPES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "bare array": lambda document: document["items"],
+    "wrapped": lambda document: {"data": document},
+    "other names": lambda document: {
+        "data": document["items"],
+        "count": document["total"],
+        **document,
+        "items": None,
+    },
+    "negative total": lambda document: {**document, "total": -1},
+}
 
 faults["list.envelope"] |= {
+    "A number of the envelope is of another type.": envelope.sets(
+        lambda self, ctx, shown: {self.value[0]: self.value[1](shown[self.value[0]])},
+        each={f"{name} {how}": (name, change) for name in MEMBERS for how, change in VALUES.items()},
+    ),
     "A member of the envelope is missing.": envelope(lacking, each=("items", *MEMBERS)),
-    "items is no array.": envelope(
-        lambda self, ctx, document: {**document, "items": self.value(document["items"])},
+    "items is no array.": envelope.sets(
+        lambda self, ctx, shown: {"items": self.value(shown["items"])},
         each={
             "null": lambda items: None,
             "object": lambda items: dict(enumerate(map(str, items))),
@@ -65,25 +59,12 @@ faults["list.envelope"] |= {
             "null when empty": lambda items: items or None,
         },
     ),
-    "The envelope is another one.": envelope(
-        lambda self, ctx, document: self.value(document),
-        each={
-            "bare array": lambda document: document["items"],
-            "wrapped": lambda document: {"data": document},
-            "other names": lambda document: {
-                "data": document["items"],
-                "count": document["total"],
-                **document,
-                "items": None,
-            },
-            "negative total": lambda document: {**document, "total": -1},
-        },
-    ),
+    "The envelope is another one.": envelope(lambda self, ctx, shown: self.value(shown), each=ENVELOPES),
 }
 
 
-#: Required members of a list item, some of which may be null.
 def _item_members(operation: str) -> list[str]:
+    """Returns the required members of a list item, some of which may be null."""
     optional = {
         "listPayoutDestinations": {"label", "network", "account_number_last4"},
         "listAccounts": {"object"},
@@ -91,30 +72,25 @@ def _item_members(operation: str) -> list[str]:
     return [name for name in ITEM_FIELDS[KINDS[operation]] if name not in optional]
 
 
-def _typed(operation: str) -> list[str]:
-    # Ids, constants, statuses and timestamps are covered by the format rules.
+def _typed(operation: str) -> dict[str, dict[str, Any]]:
+    """Returns members of items of another type; ids, constants, statuses and timestamps are covered by the
+    format rules."""
     plain = {"name", "label", "currency", "network", "country", "payout_method", "is_default"}
-    return [name for name in _item_members(operation) if name in plain]
+    required = {
+        f"{name} {how}": {name: value}
+        for name in _item_members(operation)
+        if name in plain
+        for how, value in (("null", None), ("number", 12345))
+    }
+    optional = ("label", "network") if operation == "listPayoutDestinations" else ()
+    return required | {f"{name} number": {name: 12345} for name in optional}
 
 
-@fault(
-    "list.item-fields",
-    seam="changed",
-    base=Items,
-    each=lambda operation: [f"{name} {how}" for name in _typed(operation) for how in ("null", "number")],
-)
-def _(self: Any, ctx: Context, document: dict[str, Any], *_: Any) -> Any:
-    """A documented member of an item is of another type."""
-    name, how = self.value.split()
-    return {**document, name: None if how == "null" else 12345}
-
-
-@fault("list.item-fields", seam="items")
-def _(self: Any, ctx: Context, listing: Listing) -> Any:
-    """The last item of a page lacks its name or currency."""
-    items = self.usual()
+def _last_without(self: Any, ctx: Context, listing: Listing) -> list[Any]:
+    """Returns the items of a page, of which the last one lacks its name or currency."""
+    *items, last = self.usual() or [{}]
     name = "name" if ctx.operation == "listAccounts" else "currency"
-    return [*items[:-1], *({key: value for key, value in item.items() if key != name} for item in items[-1:])]
+    return [*items, *([{key: last[key] for key in last if key != name}] if last else [])]
 
 
 faults["list.wallet-items"] |= {
@@ -124,76 +100,71 @@ faults["list.wallet-items"] |= {
 }
 
 faults["list.item-fields"] |= {
+    "A documented member of an item is of another type.": item.sets(lambda self, *_: self.value, each=_typed),
     "A documented member of an item is missing.": item(lacking, each=_item_members),
-    "An optional member of an item is neither a text nor null.": item(
-        number, operations=("listPayoutDestinations",), each=("label", "network")
-    ),
+    "The last item of a page lacks its name or currency.": seam("items", _last_without),
     "The items are ids.": seam(
         "items", lambda self, ctx, listing: [record["id"] for record in listing.records]
     ),
     "The elements of some pages lack their created.": on_pages(
-        lambda self, ctx, item: {name: value for name, value in item.items() if name != "created"}
+        lambda self, ctx, shown, *_: {name: shown[name] for name in shown if name != "created"}
     ),
 }
 
 
+# ---------------------------------------------------------------------- page and size
+
+_FILTERED_LONG = ("listPayoutDestinations", "listVirtualAccounts")
+
 #: Kind -> wrong page or size in the answer.
-ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
-    "page always 1": ("page", lambda document: 1),
-    "page from 0": ("page", lambda document: document["page"] - 1),
-    "next page": ("page", lambda document: document["page"] + 1),
-    "size always 10": ("size", lambda document: 10),
-    "size shown": ("size", lambda document: len(document["items"])),
-    "size more": ("size", lambda document: document["size"] + 1),
-    "size always 100": ("size", lambda document: 100),
-    "page of pages": ("page", lambda document: max(document["pages"], 1)),
-    "page at most pages": ("page", lambda document: min(document["page"], max(document["pages"], 1))),
+ECHOES: dict[str, Callable[[dict[str, Any]], dict[str, int]]] = {
+    "page always 1": lambda document: {"page": 1},
+    "page from 0": lambda document: {"page": document["page"] - 1},
+    "next page": lambda document: {"page": document["page"] + 1},
+    "size always 10": lambda document: {"size": 10},
+    "size shown": lambda document: {"size": len(document["items"])},
+    "size more": lambda document: {"size": document["size"] + 1},
+    "size always 100": lambda document: {"size": 100},
+    "page of pages": lambda document: {"page": max(document["pages"], 1)},
+}
+
+#: Kind -> size in place of the requested one.
+SIZES: dict[str, Callable[[int], int]] = {
+    **{f"at most {most}": lambda size, most=most: min(size, most) for most in (99, 50, 25)},  # type: ignore[misc]
+    "10 for 11 to 49": lambda size: 10 if 10 < size < 50 else size,
+    "50 for 51 to 99": lambda size: 50 if 50 < size < 100 else size,
 }
 
 
-@fault(
-    "list.echo", seam="changed", base=Envelope, each=[name for name in ECHOES if name != "page at most pages"]
-)
-def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """page or size of the answer is not that of the request."""
-    name, value = ECHOES[self.value]
-    return {**document, name: value(document)}
-
-
-@fault("list.echo", seam="in_range", each=(99, 50, 25))
-def _(self: Any, ctx: Context, name: str, value: int, highest: int | None) -> Any:
-    """A size of up to 100 is brought down to another."""
-    made = self.usual()
-    return min(made, self.value) if name == "size" else made
-
-
-def _past(document: dict[str, Any]) -> bool:
-    return not document["items"] and bool(document["total"])
+def _past(self: Any, ctx: Context, shown: dict[str, Any]) -> bool:
+    """Returns True for a page past the last."""
+    return not shown["items"] and bool(shown["total"])
 
 
 faults["list.echo"] |= {
-    "The size of a filtered page is the number of its elements.": seam(
-        "list_document",
-        lambda self, ctx: (
-            {**self.usual(), "size": len(ctx.listing.records)} if ctx.listing.conditions else self.usual()
-        ),
-        operations=("listPayoutDestinations", "listVirtualAccounts"),
+    "page or size of the answer is not that of the request.": envelope.sets(
+        lambda self, ctx, shown: self.value(shown), each=ECHOES
     ),
-    "Beside a filter size is ignored where page is not named.": seam(
+    "A size of up to 100 is read as another one.": where(
+        "in_range",
+        lambda self, ctx, name, *_: name == "size",
+        lambda self, *_: self.value(self.usual()),
+        each=SIZES,
+    ),
+    "The size of a filtered page is the number of its elements.": envelope.sets(
+        lambda self, ctx, shown: {"size": len(shown["items"])},
+        lambda self, ctx, shown: ctx.listing.conditions,
+        operations=_FILTERED_LONG,
+    ),
+    "Beside a filter size is ignored where page is not named.": where(
         "requested_size",
-        lambda self, ctx, query: 10 if self.conditions(ctx, query) and "page" not in query else self.usual(),
-        operations=[name for name, filters in FILTERS.items() if filters],
+        lambda self, ctx, query: self.conditions(ctx, query) and "page" not in query,
+        lambda *_: 10,
+        operations=FILTERED_LISTS,
     ),
-    "A size of 11 to 49 is read as 10.": seam(
-        "in_range",
-        lambda self, ctx, name, value, highest: 10 if name == "size" and 10 < value < 50 else self.usual(),
-    ),
-    "A size of 51 to 99 is read as 50.": seam(
-        "in_range",
-        lambda self, ctx, name, value, highest: 50 if name == "size" and 50 < value < 100 else self.usual(),
-    ),
-    "A page past the last says another page or size.": envelope(
-        lambda self, ctx, document: {**document, **self.value(document)} if _past(document) else document,
+    "A page past the last says another page or size.": envelope.sets(
+        lambda self, ctx, shown: self.value(shown),
+        _past,
         each={
             "the first page": lambda document: {"page": 1},
             "the last page": lambda document: {"page": document["pages"]},
@@ -203,69 +174,75 @@ faults["list.echo"] |= {
 }
 
 
+def _pages_of(total: int, size: int) -> int:
+    return -(-total // size)
+
+
 #: Kind -> wrong number of pages.
-PAGE_NUMBERS: dict[str, Callable[[Listing], int]] = {
+PAGES: dict[str, Callable[[Listing], int] | Only] = {
     "rounded down": lambda listing: listing.total // listing.size,
-    "one more": lambda listing: -(-listing.total // listing.size) + 1,
+    "one more": lambda listing: _pages_of(listing.total, listing.size) + 1,
     "rounded down and one more": lambda listing: listing.total // listing.size + 1,
     "rounded": lambda listing: round(listing.total / listing.size),
-    "by ten": lambda listing: -(-listing.total // 10),
+    "by ten": lambda listing: _pages_of(listing.total, 10),
     "one": lambda listing: 1,
+    "always 0": lambda listing: 0,
+    "always -1": lambda listing: -1,
     "total": lambda listing: listing.total,
-    "items of this page": lambda listing: -(-len(listing.records) // listing.size),
+    "items of this page": lambda listing: _pages_of(len(listing.records), listing.size),
     "current page": lambda listing: listing.page,
+    "none for a single element": Only(
+        lambda listing: 0 if listing.total == 1 else _pages_of(listing.total, listing.size), FILTERED_LISTS
+    ),
+    "one more from the second page on": lambda listing: (
+        _pages_of(listing.total, listing.size) + (listing.page > 1)
+    ),
 }
 
 
+def _counted_once(self: Any, ctx: Context, listing: Listing) -> int:
+    counted: int = self.state.setdefault((ctx.path, *listing.conditions), self.usual())
+    return counted
+
+
+def _size_named(ctx: Context) -> bool:
+    return b"size=" in ctx.query
+
+
 faults["list.pages"] |= {
-    "Without size the pages are counted by another one.": seam(
+    "pages is not total divided by size, rounded up.": seam(
+        "pages", lambda self, ctx, listing: self.value(listing), each=PAGES
+    ),
+    "Without size the pages are counted by another one.": where(
         "pages",
-        lambda self, ctx, listing: self.usual() if b"size=" in ctx.query else -(-listing.total // self.value),
+        lambda self, ctx, listing: not _size_named(ctx),
+        lambda self, ctx, listing: _pages_of(listing.total, self.value),
         operations=LONG_LISTS,
         each=(100, 2),
     ),
-    "Beside a filter pages is that of all elements where size is not named.": seam(
+    "Beside a filter pages is that of all elements where size is not named.": where(
         "pages",
-        lambda self, ctx, listing: (
-            self.usual()
-            if b"size=" in ctx.query or not listing.conditions
-            else -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
+        lambda self, ctx, listing: listing.conditions and not _size_named(ctx),
+        lambda self, ctx, listing: _pages_of(
+            ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)), listing.size
         ),
-        operations=("listPayoutDestinations", "listVirtualAccounts"),
+        operations=_FILTERED_LONG,
     ),
-    "A single element fills no page.": seam(
-        "pages",
-        lambda self, ctx, listing: 0 if listing.total == 1 else self.usual(),
-        operations=[name for name, filters in FILTERS.items() if filters],
-    ),
-    "pages is not total divided by size, rounded up.": seam(
-        "pages", lambda self, ctx, listing: self.value(listing), each=PAGE_NUMBERS
-    ),
-    "pages is a constant.": seam(
-        "pages", lambda self, *_: int(self.value.split()[1]), each=("always 0", "always -1")
-    ),
-    "From the second page on pages is another number.": seam(
-        "pages", lambda self, ctx, listing: self.usual() + (listing.page > 1)
-    ),
-    "A page past the last says nothing of the pages there are.": envelope(
-        lambda self, ctx, document: {**document, **self.value} if _past(document) else document,
+    "A page past the last says nothing of the pages there are.": envelope.sets(
+        lambda self, *_: self.value,
+        _past,
         each={
             "pages 0": {"pages": 0},
             "total and pages 0": {"total": 0, "pages": 0},
             "total 0": {"total": 0},
         },
     ),
+    "The total of a list is what it held when it was read first.": seams(
+        {
+            "count": _counted_once,
+            "page_of": lambda self, ctx, listing: self.fetch(
+                ctx, listing, limit=listing.size, offset=self.offset(ctx, listing)
+            ),
+        }
+    ),
 }
-
-
-@fault("list.pages")
-class CountsOnce(Faulty):
-    """The total of a list is what it held when it was read first."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        known = self.state.setdefault("known", {})
-        counted: int = known.setdefault((ctx.path, *listing.conditions), super().count(ctx, listing))
-        return counted
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))

@@ -32,11 +32,7 @@ def _malformed(ctx: Context) -> bool:
 
 
 def _utf8(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    return raw.decode("utf-8", "ignore").encode() == raw
 
 
 def _values(document: Any) -> list[Any]:
@@ -151,40 +147,39 @@ REFUSAL_CRASHES: dict[str, tuple[str, ...]] = {
     "used nonce": ("nonce_replay",),
 }
 
-#: Kind -> list requests that crash.
-QUERY_CRASHES: dict[str, Callable[[Context], bool]] = {
-    "page no integer": lambda ctx: bool(re.search(rb"page=[^&]*[a-z]", ctx.query)),
-    "page 0": lambda ctx: bool(re.search(rb"page=0(&|$)", ctx.query)),
-    "negative page": lambda ctx: b"page=-" in ctx.query,
-    "far page": lambda ctx: bool(re.search(rb"page=\d{10}", ctx.query)),
-    "page beyond 64 bits": lambda ctx: bool(re.search(rb"page=\d{20}", ctx.query)),
-    "size beyond 64 bits": lambda ctx: bool(re.search(rb"size=\d{20}", ctx.query)),
-    "size 0": lambda ctx: bool(re.search(rb"size=0(&|$)", ctx.query)),
-    "negative size": lambda ctx: b"size=-" in ctx.query,
-    "large size": lambda ctx: bool(re.search(rb"size=(\d{4,}|10[1-9])", ctx.query)),
-    "size infinite": lambda ctx: b"size=Infinity" in ctx.query,
-    "page beyond a double": lambda ctx: b"page=1e309" in ctx.query,
-    "size no integer": lambda ctx: bool(re.search(rb"size=[^&]*[a-z]", ctx.query)),
-    "empty page": lambda ctx: bool(re.search(rb"(page|size)=(&|$)", ctx.query)),
-    "size twice": lambda ctx: ctx.query.count(b"size=") > 1,
-    "order": lambda ctx: b"sort=" in ctx.query,
-    "array of statuses": lambda ctx: b"statuses[]=" in ctx.query,
+#: Kind -> pattern of queries that crash.
+QUERY_CRASHES: dict[str, bytes] = {
+    "page no integer": rb"page=[^&]*[a-z]",
+    "page 0": rb"page=0(&|$)",
+    "negative page": rb"page=-",
+    "far page": rb"page=\d{10}",
+    "page beyond 64 bits": rb"page=\d{20}",
+    "size beyond 64 bits": rb"size=\d{20}",
+    "size 0": rb"size=0(&|$)",
+    "negative size": rb"size=-",
+    "large size": rb"size=(\d{4,}|10[1-9])",
+    "size infinite": rb"size=Infinity",
+    "page beyond a double": rb"page=1e309",
+    "size no integer": rb"size=[^&]*[a-z]",
+    "empty page": rb"(page|size)=(&|$)",
+    "size twice": rb"size=.*size=",
+    "size=5 twice": rb"size=5&size=5",
+    "order": rb"sort=",
+    "array of statuses": rb"statuses\[\]=",
+    "array of sizes": rb"size\[\]=",
+    "map of pages": rb"page\[a\]=",
 }
 
-FILTER_CRASHES: dict[str, Callable[[Context], bool]] = {
-    "malformed date": lambda ctx: bool(re.search(rb"_date=[a-z]", ctx.query)),
-    "impossible date": lambda ctx: bool(re.search(rb"_date=\d{4}-(1[3-9]|\d\d-3[2-9]|02-3)", ctx.query)),
-    "empty date": lambda ctx: bool(re.search(rb"_date=(&|$)", ctx.query)),
-    "date twice": lambda ctx: bool(re.search(rb"(start|end)_date=.*\1_date=", ctx.query)),
-    "seconds since 1970": lambda ctx: bool(re.search(rb"_date=\d{10}(&|$)", ctx.query)),
-    "hour 24": lambda ctx: bool(re.search(rb"_date=[^&]*T24", ctx.query)),
-    "month 13": lambda ctx: bool(re.search(rb"_date=\d{4}-13-", ctx.query)),
-    "unknown status": lambda ctx: (
-        b"status" in ctx.query
-        and not re.search(rb"=(active|suspended|disabled|inactive)", ctx.query.partition(b"status")[2])
-    ),
+FILTER_CRASHES: dict[str, bytes] = {
+    "malformed date": rb"_date=[a-z]",
+    "impossible date": rb"_date=\d{4}-(1[3-9]|\d\d-3[2-9]|02-3)",
+    "empty date": rb"_date=(&|$)",
+    "date twice": rb"(start|end)_date=.*\1_date=",
+    "seconds since 1970": rb"_date=\d{10}(&|$)",
+    "hour 24": rb"_date=[^&]*T24",
+    "month 13": rb"_date=\d{4}-13-",
+    "unknown status": rb"status(?!.*=(active|suspended|disabled|inactive))",
 }
-
 
 #: Kind -> whether a text ends in a server error.
 TEXT_CRASHES: dict[str, Callable[[str], bool]] = {
@@ -205,29 +200,20 @@ def times(request: Request, name: bytes) -> int:
     return sum(key.lower() == name for key, _ in request.headers)
 
 
-#: Kind -> requests of any operation that crash.
-HEADERS: dict[str, Callable[[Context], bool]] = {
+#: Headers that an operation does not need.
+HEADERS = (
+    *("cookie", "x-forwarded-for", "forwarded", "origin", "traceparent", "accept-charset", "accept-language"),
+    *("range", "expect", "if-none-match", "if-modified-since", "if-match", "prefer", "content-language"),
+    *("x-forwarded-host", "x-forwarded-proto", "content-encoding"),
+)
+
+#: Kind -> requests of any operation whose headers crash.
+HEADER_CRASHES: dict[str, Callable[[Context], bool]] = {
+    **{name: lambda ctx, name=name: name.encode() in ctx.headers for name in HEADERS},  # type: ignore[misc]
     "signature twice": lambda ctx: times(ctx.request, b"x-signature") > 1,
     "nonce twice": lambda ctx: times(ctx.request, b"x-nonce") > 1,
     "key twice": lambda ctx: times(ctx.request, b"x-api-key") > 1,
-    "cookie": lambda ctx: b"cookie" in ctx.headers,
-    "forwarded": lambda ctx: b"x-forwarded-for" in ctx.headers,
-    "forwarded, the later name": lambda ctx: b"forwarded" in ctx.headers,
-    "an origin": lambda ctx: b"origin" in ctx.headers,
-    "a trace": lambda ctx: b"traceparent" in ctx.headers,
-    "a charset": lambda ctx: b"accept-charset" in ctx.headers,
-    "language": lambda ctx: b"accept-language" in ctx.headers,
     "media types": lambda ctx: "image/" in (ctx.header(b"accept") or ""),
     "compression": lambda ctx: "br" in (ctx.header(b"accept-encoding") or ""),
-    "a range": lambda ctx: b"range" in ctx.headers,
-    "expectations": lambda ctx: b"expect" in ctx.headers,
-    "an entity tag": lambda ctx: b"if-none-match" in ctx.headers,
-    "a date": lambda ctx: b"if-modified-since" in ctx.headers,
-    "a precondition": lambda ctx: b"if-match" in ctx.headers,
-    "preferences": lambda ctx: b"prefer" in ctx.headers,
-    "the language of the body": lambda ctx: b"content-language" in ctx.headers,
-    "the host before a proxy": lambda ctx: b"x-forwarded-host" in ctx.headers,
-    "the scheme before a proxy": lambda ctx: b"x-forwarded-proto" in ctx.headers,
     "a token that is missing": lambda ctx: ctx.header(b"authorization") == "Bearer",
-    "a compressed body": lambda ctx: b"content-encoding" in ctx.headers,
 }

@@ -7,241 +7,218 @@ from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.seams.lists import FILTERS, Query
+from conformance.reference.seams.lists import FILTERS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
-from .lists import LONG_LISTS, Fetches
+from .catalogue import Only, faults, refuse, seam, seams
+from .lists import LONG_LISTS
 from .places import envelope
+from .rows import refusing, where
+
+MOVED = (302, "moved", "moved")
 
 
 def _named_last(self: Any, given: bool) -> int:
-    """The number that the last request named that named one."""
-    held = self.state
+    """Returns the number that the last request named that named one."""
     if given:
-        held["named"] = self.usual()
-    return int(held.get("named") or self.usual())
+        self.state["named"] = self.usual()
+    return int(self.state.get("named") or self.usual())
+
+
+def _without_size(self: Any, ctx: Context, *_: Any) -> bool:
+    return b"size" not in ctx.query
 
 
 faults["list.defaults"] |= {
-    "Without size a page has another one.": seam(
+    "Without size a page has another one.": where(
         "requested_size",
-        lambda self, ctx, query: self.usual() if "size" in query else int(self.value),
+        lambda self, ctx, query: "size" not in query,
+        lambda self, *_: self.value,
         each=(20, 100, 9, 11),
     ),
-    "Without page and size the answer does not say 1 and 10.": envelope(
-        lambda self, ctx, document: (
-            document
-            if self.value.encode() in ctx.query
-            else {**document, self.value: 0 if self.value == "page" else len(document["items"])}
-        ),
-        each=("page", "size"),
-    ),
-    "Without size a page that this filter has filtered has another one.": seam(
+    "Without size a page that this filter has filtered has another one.": where(
         "requested_size",
-        lambda self, ctx, query: 50 if self.value in query and "size" not in query else self.usual(),
+        lambda self, ctx, query: self.value in query and "size" not in query,
+        lambda *_: 50,
         each=FILTERS.__getitem__,
         operations=tuple(FILTERS),
     ),
-    "Without page the second one is shown and called the first.": seam(
-        "offset", lambda self, ctx, listing: self.usual() + (0 if b"page" in ctx.query else listing.size)
+    "Without size all elements are shown and the size called 10.": where(
+        "page_of",
+        _without_size,
+        lambda self, ctx, listing: self.fetch(ctx, listing),
+        operations=LONG_LISTS,
     ),
-    "Without page or size the one of the request before holds.": seam(
+    "Without size nine elements are shown at most and the size called 10.": where(
+        "page_of", _without_size, lambda self, *_: self.usual()[:9]
+    ),
+    "Without page and size the answer does not say 1 and 10.": envelope.sets(
+        lambda self, ctx, shown: {self.value: 0 if self.value == "page" else len(shown["items"])},
+        lambda self, ctx, shown: self.value.encode() not in ctx.query,
+        each=("page", "size"),
+    ),
+    "Without page the second one is shown and called the first.": where(
+        "offset",
+        lambda self, ctx, listing: b"page" not in ctx.query,
+        lambda self, ctx, listing: self.usual() + listing.size,
+    ),
+    "Without page or size the one of the request before holds.": where(
         "number",
-        lambda self, ctx, query, name, *limits: (
-            _named_last(self, name in query) if name == self.value else self.usual()
-        ),
+        lambda self, ctx, query, name, *_: name == self.value,
+        lambda self, ctx, query, name, *_: _named_last(self, name in query),
         # Accounts and wallets are too few for a second page.
-        each=lambda operation: ("page", "size")[operation in ("listAccounts", "listWallets") :],
+        each={"page": Only("page", {*FILTERS} - {"listAccounts", "listWallets"}), "size": "size"},
     ),
 }
 
 
-@fault("list.defaults", operations=LONG_LISTS)
-class DefaultShowsAll(Fetches):
-    """Without size all elements are shown and the size called 10."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        return (
-            self.all(ctx, listing) if b"size" not in ctx.query else super(Fetches, self).page_of(ctx, listing)
-        )
+# ---------------------------------------------------------------------- lists without matches
 
 
-@fault("list.defaults")
-class DefaultShowsFewer(Fetches):
-    """Without size nine elements are shown at most and the size called 10."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        records = super(Fetches, self).page_of(ctx, listing)
-        return records if b"size" in ctx.query else records[:9]
-
-
-@fault("list.empty", seam="finish")
-def _(self: Any, ctx: Context, response: Response) -> Any:
-    """A list without matches is answered with 404."""
-    if response.status == 200 and not response.document["total"]:
-        return Response.of(
-            404, {"error": {"type": "not_found_error", "code": "empty", "message": "Nothing there."}}
-        )
-    return response
+def _count_all(self: Any, ctx: Context, listing: Listing) -> int:
+    total = self.usual()
+    if not total:
+        listing.conditions = []
+        total = ctx.store.count(KINDS[ctx.operation], None)
+        ctx.notes["all"] = True
+    return int(total)
 
 
-@fault("list.empty")
-class EmptyShowsAll(Faulty):
-    """A list without matches shows all elements of the kind instead."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        total = super().count(ctx, listing)
-        if not total:
-            listing.conditions = []
-            total = ctx.store.count(KINDS[ctx.operation], None)
-            ctx.notes["all"] = True
-        return total
-
-    def list_parent(self, ctx: Context) -> str | None:
-        return None if ctx.notes.get("all") else super().list_parent(ctx)
+def _not_found(self: Any, ctx: Context, response: Response) -> Response:
+    if response.status != 200 or response.document["total"]:
+        return response
+    return Response.of(
+        404, {"error": {"type": "not_found_error", "code": "empty", "message": "Nothing there."}}
+    )
 
 
 faults["list.empty"] |= {
-    "A list without matches is answered otherwise.": envelope(
-        lambda self, ctx, document: document if document["total"] else {**document, **self.value},
+    "A list without matches is answered with 404.": seam("finish", _not_found),
+    "A list without matches shows all elements of the kind instead.": seams(
+        {
+            "count": _count_all,
+            "list_parent": lambda self, ctx: None if ctx.notes.get("all") else self.usual(),
+        }
+    ),
+    "A list without matches is answered otherwise.": envelope.sets(
+        lambda self, *_: self.value,
+        lambda self, ctx, shown: not shown["total"],
         each={
             "total 1": {"total": 1},
             "pages 2": {"pages": 2, "total": 11},
             "an empty item": {"items": [{}]},
         },
     ),
-    "A list without matches has null in place of its elements.": seam(
-        "list_document",
-        lambda self, ctx: self.usual() if ctx.listing.records else {**self.usual(), "items": None},
-        also=("list.envelope",),
+    "A list without matches has null in place of its elements.": envelope.sets(
+        {"items": None}, lambda self, ctx, shown: not shown["items"], also=("list.envelope",)
     ),
 }
 
 
-@fault(
-    "list.size-range",
-    each={
-        "0": lambda size: size == 0,
-        "negative": lambda size: size < 0,
-        "101": lambda size: size == 101,
-        "up to 200": lambda size: 100 < size <= 200,
-        "1000": lambda size: size >= 1000,
-        "any": lambda size: True,
-    },
-)
-class ObeysSize(Faulty):
-    """A size out of range is obeyed."""
-
-    def requested_size(self, ctx: Context, query: Query) -> int:
-        ctx.notes["sizing"] = True
-        return super().requested_size(ctx, query)
-
-    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        if name == "size" and not 1 <= value <= 100 and self.value(value):
-            return value
-        return super().in_range(ctx, name, value, highest)
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        return self.fetch(
-            ctx, listing, limit=listing.size, offset=max(0, (listing.page - 1) * max(0, listing.size))
-        )
-
-    def pages(self, ctx: Context, listing: Listing) -> int:
-        return -(-listing.total // listing.size) if listing.size else 0
+# ---------------------------------------------------------------------- numbers out of range
 
 
-@fault("list.size-range")
-class ObeysLastSize(Faulty):
-    """Of several sizes the first one is held against the range, and the last one obeyed."""
-
-    def parameter(self, ctx: Context, query: Query, name: str) -> str | None:
-        return query[name][0] if name == "size" and "size" in query else super().parameter(ctx, query, name)
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        last = self.query(ctx).get("size", [""])[-1]
-        limit = int(last) if last.isdigit() else listing.size
-        return self.fetch(ctx, listing, limit=limit, offset=self.offset(ctx, listing))
+def _out_of_range(name: str) -> Callable[..., bool]:
+    return lambda self, ctx, parameter, value, highest: (
+        parameter == name and (value < 1 or (highest is not None and value > highest))
+    )
 
 
-@fault("list.size-range", each=("all", "as sent"))
-class ObeysTextSize(Faulty):
-    """A size that is no integer stands for all elements, or is echoed."""
+def _obeyed(name: str) -> Callable[..., int]:
+    """Returns an override that obeys a number out of range if `value` is true of it."""
+    out = _out_of_range(name)
+    return lambda self, ctx, *given: (
+        given[1] if out(self, ctx, *given) and self.value(given[1]) else self.usual()
+    )
 
-    def on_no_integer(self, ctx: Context, name: str, text: str, default: int) -> int:
-        if name != "size":
-            return super().on_no_integer(ctx, name, text, default)
-        ctx.notes["size"] = text
-        return 10_000
 
-    def list_document(self, ctx: Context) -> Any:
-        document = super().list_document(ctx)
-        if "size" not in ctx.notes:
-            return document
-        return {
-            **document,
-            "size": ctx.notes["size"] if self.value == "as sent" else max(101, document["total"]),
+def _page_of_any_size(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+    offset = max(0, (listing.page - 1) * max(0, listing.size))
+    return self.fetch(ctx, listing, limit=listing.size, offset=offset)  # type: ignore[no-any-return]
+
+
+def _page_of_last_size(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+    last = self.query(ctx).get("size", [""])[-1]
+    limit = int(last) if last.isdigit() else listing.size
+    return self.fetch(ctx, listing, limit=limit, offset=self.offset(ctx, listing))  # type: ignore[no-any-return]
+
+
+def reading(name: str, number: int, echo: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
+    """Returns the overrides that take a text for a number, and show something in its place."""
+
+    def on_no_integer(self: Any, ctx: Context, parameter: str, text: str, default: int) -> int:
+        if parameter != name:
+            return self.usual()  # type: ignore[no-any-return]
+        ctx.notes[name] = echo(self.value, text)
+        return number
+
+    def list_document(self: Any, ctx: Context) -> Any:
+        echoed = ctx.notes.get(name, ...)
+        shown = self.usual()
+        if echoed is ...:
+            return shown
+        return {**shown, name: max(101, shown["total"]) if echoed is None else echoed}
+
+    return {"on_no_integer": on_no_integer, "list_document": list_document}
+
+
+def _from_the_end(self: Any, ctx: Context, name: str, value: int, highest: int | None) -> int:
+    if name != "page" or value >= 1 or not self.value(value):
+        return self.usual()  # type: ignore[no-any-return]
+    ctx.notes["below"] = True
+    return 1
+
+
+_BELOW = {"0": lambda page: page == 0, "negative": lambda page: page < 0}
+
+faults["list.size-range"] |= {
+    "A size out of range is obeyed.": seams(
+        {
+            "in_range": _obeyed("size"),
+            "page_of": _page_of_any_size,
+            "pages": lambda self, ctx, listing: -(-listing.total // listing.size) if listing.size else 0,
+        },
+        each={
+            **_BELOW,
+            "101": lambda size: size == 101,
+            "up to 200": lambda size: 100 < size <= 200,
+            "1000": lambda size: size >= 1000,
+            "any": lambda size: True,
+        },
+    ),
+    "Of several sizes the first one is held against the range, and the last one obeyed.": seams(
+        {
+            "parameter": lambda self, ctx, query, name: (
+                query[name][0] if name == "size" and "size" in query else self.usual()
+            ),
+            "page_of": _page_of_last_size,
         }
+    ),
+    "A size that is no integer stands for all elements, or is echoed.": seams(
+        reading("size", 10_000, lambda how, text: text if how == "as sent" else None), each=("all", "as sent")
+    ),
+    "A size out of its range is answered with a redirection.": refusing(
+        "in_range", MOVED, _out_of_range("size")
+    ),
+}
+
+faults["list.page-range"] |= {
+    "A page below 1 is obeyed.": seams(
+        {"in_range": _obeyed("page"), "offset": lambda self, *_: max(0, self.usual())},
+        each={**_BELOW, "any": lambda page: True},
+    ),
+    "A page below 1 is called page 1, but its offset leaves out what is first.": seams(
+        {"in_range": _from_the_end, "offset": lambda self, ctx, *_: self.usual() + ("below" in ctx.notes)},
+        each=_BELOW,
+    ),
+    "A page that is no integer is echoed, or counts as 0.": seams(
+        reading("page", 1, lambda how, text: text if how == "as sent" else 0), each=("as sent", "0")
+    ),
+    "A page below 1 is answered with a redirection.": refusing("in_range", MOVED, _out_of_range("page")),
+}
 
 
-@fault(
-    "list.page-range",
-    each={"0": lambda page: page == 0, "negative": lambda page: page < 0, "any": lambda page: True},
-)
-class ObeysPage(Faulty):
-    """A page below 1 is obeyed."""
-
-    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        if name == "page" and value < 1 and self.value(value):
-            return value
-        return super().in_range(ctx, name, value, highest)
-
-    def offset(self, ctx: Context, listing: Listing) -> int:
-        return max(0, super().offset(ctx, listing))
-
-
-@fault("list.page-range", each={"0": lambda page: page == 0, "negative": lambda page: page < 0})
-class CountsFromTheEnd(Faulty):
-    """A page below 1 is called page 1, but its offset leaves out what is first."""
-
-    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        if name == "page" and value < 1 and self.value(value):
-            ctx.notes["below"] = True
-            return 1
-        return super().in_range(ctx, name, value, highest)
-
-    def offset(self, ctx: Context, listing: Listing) -> int:
-        return super().offset(ctx, listing) + ("below" in ctx.notes)
-
-
-def _redirected(parameter: str) -> Row:
-    """Answers a parameter out of range with a redirect, which is no refusal."""
-
-    def in_range(self: Any, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        out = value < 1 or (highest is not None and value > highest)
-        return refuse(refusal(302, "moved", "moved")) if out and name == parameter else int(self.usual())
-
-    return seam("in_range", in_range)
-
-
-faults["list.page-range"] |= {"A page below 1 is answered with a redirection.": _redirected("page")}
-
-faults["list.size-range"] |= {"A size out of its range is answered with a redirection.": _redirected("size")}
-
-
-@fault("list.page-range", each=("as sent", "0"))
-class ObeysTextPage(Faulty):
-    """A page that is no integer is echoed, or counts as 0."""
-
-    def on_no_integer(self, ctx: Context, name: str, text: str, default: int) -> int:
-        if name != "page":
-            return super().on_no_integer(ctx, name, text, default)
-        ctx.notes["page"] = text if self.value == "as sent" else 0
-        return 1
-
-    def list_document(self, ctx: Context) -> Any:
-        document = super().list_document(ctx)
-        return {**document, "page": ctx.notes["page"]} if "page" in ctx.notes else document
+# ---------------------------------------------------------------------- pages past the last
 
 
 def _last(listing: Listing) -> int:
@@ -254,38 +231,26 @@ BEYOND: dict[str, Callable[[Listing, int], int]] = {
     "the first": lambda listing, offset: 0,
     "around": lambda listing, offset: offset % listing.total,
     "the first, from a million on": lambda listing, offset: 0 if offset > 1_000_000 else offset,
-    "32 bits": lambda listing, offset: (offset & 0x7FFFFFFF) if offset > 0x7FFFFFFF else offset,
     "the first, below 0 in 32 bits": lambda listing, offset: 0 if offset % 2**32 >= 2**31 else offset,
     "the first, beyond what is exact as a float": lambda listing, offset: (
         0 if offset >= 2**53 and listing.page < 2**54 else offset
-    ),
-    "the last, one past": lambda listing, offset: (
-        _last(listing) if listing.page == listing.total // listing.size + 1 else offset
     ),
 }
 
 HUGE = 10**9
 
 
-@fault(
-    "list.page-beyond",
-    seam="fetched",
-    base=Fetches,
-    each=[name for name in BEYOND if name not in ("32 bits", "the last, one past")],
-)
-def _(self: Any, ctx: Context, listing: Listing) -> Any:
-    """A page past the last repeats elements."""
+def _beyond(self: Any, ctx: Context, listing: Listing) -> Any:
     offset = (listing.page - 1) * listing.size
     if offset >= listing.total > 0:
-        offset = BEYOND[self.value](listing, offset)
+        offset = self.value(listing, offset)
     return self.fetch(ctx, listing, limit=listing.size, offset=min(offset, HUGE))
 
 
 faults["list.page-beyond"] |= {
+    "A page past the last repeats elements.": seam("page_of", _beyond, each=BEYOND),
     "A page past the last is answered with a redirection.": seam(
         "page_of",
-        lambda self, ctx, listing: (
-            refuse(refusal(302, "moved", "moved")) if self.usual() == [] and listing.total else self.usual()
-        ),
-    )
+        lambda self, ctx, listing: refuse(MOVED) if not self.usual() and listing.total else self.usual(),
+    ),
 }

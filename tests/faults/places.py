@@ -1,87 +1,46 @@
 """Places where faults change what is shown, and changes that fit them all.
 
-A row of a place changes a document: `document(lambda self, ctx, document: ..., each=...)`.
+A row of a place changes a document, `document(lambda self, ctx, shown: ..., each=...)`, or some of its
+members, `document.sets({"status": "other"})`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.reference.context import Context, Listing, Record
+from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from tests.specification import ANSWERS
 
-from .catalogue import Faulty, hook
+from .catalogue import Row
+from .rows import Place
 
 
-class Document(Faulty):
-    """Changes the resources of an answer, or the items of a list, by `changed`."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return document
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        document = dict(super().shape(ctx, kind, document))
-        return self.changed(ctx, document) if self.here(ctx) and kind == ANSWERS[self.operation] else document
+def _is_answer(self: Any, ctx: Context, kind: str, *_: Any) -> bool:
+    return kind == ANSWERS[self.operation]
 
 
-document = hook(Document, "changed")
+#: The resource of an answer, or the resources of a list.
+document = Place("shape", _is_answer)
 
-
-class Embedded(Document):
-    """Changes the payout destinations in a beneficiary."""
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        embedded = self.here(ctx) and kind == "payout_destination"
-        return self.changed(ctx, dict(document)) if embedded else document
-
-
-embedded = hook(Embedded, "changed")
+#: Payout destinations in a beneficiary.
+embedded = Place("shape", lambda self, ctx, kind, *_: kind == "payout_destination")
 
 #: Operations whose answers hold payout destinations.
 EMBEDDING = ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
 
+#: Balances of an account.
+balance = Place("balances", of_each=True)
 
-class Balances(Faulty):
-    """Changes balances by `changed`."""
+#: Items of a list.
+item = Place("item")
 
-    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
-        return element
+#: The envelope of a list.
+envelope = Place("list_document")
 
-    def balances(self, ctx: Context, record: Record) -> list[Any]:
-        made = super().balances(ctx, record)
-        return [self.changed(ctx, dict(element)) for element in made] if self.here(ctx) else made
-
-
-balance = hook(Balances, "changed")
-
-
-class Items(Faulty):
-    """Changes the items of a list by `changed`."""
-
-    def changed(self, ctx: Context, item: dict[str, Any], record: Record) -> Mapping[str, Any]:
-        return item
-
-    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
-        item = dict(super().item(ctx, kind, record))
-        return self.changed(ctx, item, record) if self.here(ctx) else item
-
-
-item = hook(Items, "changed")
-
-
-class SomePages(Faulty):
-    """Changes the items of the pages for which `value` is true, by `changed`."""
-
-    def changed(self, ctx: Context, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        return item
-
-    def items(self, ctx: Context, listing: Listing) -> list[Mapping[str, Any]]:
-        items = super().items(ctx, listing)
-        return (
-            [self.changed(ctx, item) for item in items] if self.here(ctx) and self.value(listing) else items
-        )
+#: An answer, as the last step.
+answer = Place("finish")
 
 
 def _pages(operation: str) -> dict[str, Any]:
@@ -93,21 +52,8 @@ def _pages(operation: str) -> dict[str, Any]:
     return {kind: on for kind, on in pages.items() if kind != "filtered pages" or operation != "listAccounts"}
 
 
-on_pages = hook(SomePages, "changed", each=_pages)
-
-
-class Envelope(Faulty):
-    """Changes the envelope of a list by `changed`."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return document
-
-    def list_document(self, ctx: Context) -> Any:
-        document = super().list_document(ctx)
-        return self.changed(ctx, document) if self.here(ctx) else document
-
-
-envelope = hook(Envelope, "changed")
+#: Items of some pages.
+on_pages = Place("items", lambda self, ctx, listing: self.value(listing), each=_pages, of_each=True)
 
 
 def succeeded(response: Response) -> bool:
@@ -115,35 +61,16 @@ def succeeded(response: Response) -> bool:
     return 200 <= response.status < 300
 
 
-class Finishes(Faulty):
-    """Changes each answer by `finished` as the last step."""
+def third(changed: Callable[..., Any], **options: Any) -> Row:
+    """Makes a row of three processes that answer in turn, one of them differently."""
 
-    def finished(self, ctx: Context, response: Response) -> Response:
-        return response
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        return self.finished(ctx, response) if self.here(ctx) else response
-
-
-answer = hook(Finishes, "finished")
-
-
-class ByTurns(Finishes):
-    """Three processes that answer in turn, one of them differently: every third answer of the operation is
-    changed by `changed`."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return document
-
-    def finished(self, ctx: Context, response: Response) -> Response:
+    def finished(self: Any, ctx: Context, response: Response) -> Response:
         if not succeeded(response):
             return response
         self.state["turn"] = turn = self.state.get("turn", 0) + 1
-        return response.with_document(self.changed(ctx, response.document)) if turn % 3 == 0 else response
+        return response.with_document(changed(self, ctx, response.document)) if turn % 3 == 0 else response
 
-
-third = hook(ByTurns, "changed")
+    return answer(finished, **options)
 
 
 # ---------------------------------------------------------------------- changes

@@ -2,18 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context, Record
+from conformance.reference.context import Context
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.store import OrganizationRow
 
 from .authentication import first_organization
-from .catalogue import Faulty, fault, faults, hook
+from .catalogue import Faulty, Only, faults, of
 from .nonces import answered_key
+
+
+class LooksBefore(Faulty):
+    """Does something, `value[0]`, before a step of authentication, `value[1]`."""
+
+    def authentication_steps(self, ctx: Context) -> Sequence[Any]:
+        steps = list(super().authentication_steps(ctx))
+        if self.here(ctx):
+            look, step = self.value
+            steps.insert([each.__name__ for each in steps].index(step), lambda ctx: look(self, ctx))
+        return steps
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        stored = ctx.notes.get("stored")
+        return (
+            Response(stored.status, [JSON_TYPE], stored.body)
+            if stored
+            else super().render_refusal(ctx, refusal)
+        )
+
+
+def _as_the_caller(self: Any, ctx: Context, do: Callable[[Context], Any]) -> Any:
+    """Does something for the organization of the API key, without authentication."""
+    authenticated, ctx.organization = ctx.organization, first_organization(ctx)
+    try:
+        return do(ctx)
+    finally:
+        ctx.organization = authenticated
+
+
+def resolving(*kinds: str) -> Callable[[Any, Context], None]:
+    """Returns what refuses a resource of the path, if it is a refusal of these kinds."""
+
+    def look(self: Any, ctx: Context) -> None:
+        try:
+            _as_the_caller(self, ctx, self.resolve)
+        except Refusal as found:
+            if not kinds or found.kind in kinds:
+                raise
+
+    return look
+
+
+def _validate(self: Any, ctx: Context) -> None:
+    self.validate(ctx)
+    ctx.values, ctx.body = {}, {}
+
+
+def _parse_key(self: Any, ctx: Context) -> None:
+    key = ctx.header(b"idempotency-key")
+    if key is not None:
+        self.parse_key(ctx, key)
+
+
+def _bring_stored(self: Any, ctx: Context) -> None:
+    ctx.notes["stored"] = _as_the_caller(self, ctx, lambda ctx: answered_key(self, ctx))
+    if ctx.notes["stored"]:
+        raise Refusal("idempotency_key_conflict")
+
 
 STEPS = {
     "headers": "check_headers_present",
@@ -23,106 +82,28 @@ STEPS = {
     "nonce": "check_nonce",
 }
 
-
-class LooksBefore(Faulty):
-    """Calls `peek` before one of the steps of authentication."""
-
-    def peek(self, ctx: Context) -> None:
-        """Acts before the step."""
-
-    def authentication_steps(self, ctx: Context) -> Sequence[Any]:
-        steps = list(super().authentication_steps(ctx))
-        if self.here(ctx):
-            before = [step.__name__ for step in steps].index(STEPS[self.value])
-            steps.insert(before, self.peek)
-        return steps
-
-    def caller(self, ctx: Context) -> OrganizationRow:
-        """Returns the organization of the API key, without authentication."""
-        return first_organization(ctx)
-
-
-before = hook(LooksBefore, "peek")
-
-
-@fault("auth.comes-first", seam="peek", base=LooksBefore, each=("headers", "key", "signature", "nonce"))
-def _(self: Any, ctx: Context) -> None:
-    """An unknown or foreign resource of the path is refused as such before this step."""
-    mine, ctx.organization = ctx.organization, self.caller(ctx)
-    self.resolve(ctx)
-    ctx.organization = mine
-
-
-@fault("auth.comes-first", each=("headers", "signature"))
-class UnknownFirst(LooksBefore):
-    """An unknown id of the path is refused as such before this step; a foreign one is not."""
-
-    def peek(self, ctx: Context) -> None:
-        mine, ctx.organization = ctx.organization, self.caller(ctx)
-        self.resolve(ctx)
-        ctx.organization = mine
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        return record if ctx.organization is not None else super().on_foreign_parent(ctx, kind, record)
-
-
-@fault("auth.comes-first", seam="peek", base=LooksBefore, each=("headers", "signature", "nonce"))
-def _(self: Any, ctx: Context) -> None:
-    """A foreign top-level resource is refused as such before this step; an unknown one is not."""
-    mine, ctx.organization = ctx.organization, self.caller(ctx)
-    try:
-        self.resolve(ctx)
-    except Refusal as found:
-        if found.kind == "foreign_parent":
-            raise
-    ctx.organization = mine
-
-
-@fault("auth.comes-first", operations=OPERATION_SETS["body"], each=("headers", "signature", "nonce"))
-class ValidatesFirst(LooksBefore):
-    """An invalid body is refused as such before this step."""
-
-    def peek(self, ctx: Context) -> None:
-        self.validate(ctx)
-        ctx.values, ctx.body = {}, {}
-
-
-faults["auth.comes-first"] |= {
-    "A body that is not a JSON object is refused as such before this step.": before(
+#: What is done, the steps before which, and the operations.
+LOOKS: dict[str, tuple[Callable[[Any, Context], Any], str, Iterable[str]]] = {
+    "an unknown or foreign resource": (resolving(), "headers key signature nonce", OPERATIONS),
+    "an unknown resource": (resolving("unknown_parent", "missing_child"), "headers signature", OPERATIONS),
+    "a foreign parent": (resolving("foreign_parent"), "headers signature nonce", OPERATIONS),
+    "an invalid body": (_validate, "headers signature nonce", OPERATION_SETS["body"]),
+    "a body that is no object": (
         lambda self, ctx: self.parse_body(ctx),
-        operations=OPERATION_SETS["body"],
-        each=("headers", "signature"),
-    )
+        "headers signature",
+        OPERATION_SETS["body"],
+    ),
+    "an invalid idempotency key": (_parse_key, "headers signature nonce", OPERATION_SETS["post"]),
+    "a used idempotency key, by its answer": (_bring_stored, " ".join(STEPS), OPERATION_SETS["post"]),
 }
 
-
-@fault("auth.comes-first", operations=OPERATION_SETS["post"], each=("headers", "signature", "nonce"))
-class KeyFirst(LooksBefore):
-    """An Idempotency-Key that is no UUID is refused as such before this step."""
-
-    def peek(self, ctx: Context) -> None:
-        key = ctx.header(b"idempotency-key")
-        if key is not None:
-            self.parse_key(ctx, key)
-
-
-@fault(
-    "auth.comes-first",
-    operations=OPERATION_SETS["post"],
-    each=("headers", "timestamp", "key", "signature", "nonce"),
-)
-class StoredFirst(LooksBefore):
-    """A used Idempotency-Key is answered with the stored response before this step."""
-
-    def peek(self, ctx: Context) -> None:
-        mine, ctx.organization = ctx.organization, self.caller(ctx)
-        ctx.notes["stored"] = answered_key(self, ctx)
-        ctx.organization = mine
-        if ctx.notes["stored"]:
-            raise Refusal("idempotency_key_conflict")
-
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        stored = ctx.notes.get("stored")
-        if stored:
-            return Response(stored.status, [JSON_TYPE], stored.body)
-        return super().render_refusal(ctx, refusal)
+faults["auth.comes-first"] |= {
+    "Something else is met before this step of authentication.": of(
+        LooksBefore,
+        each={
+            f"{what}, {step}": Only((look, STEPS[step]), operations)
+            for what, (look, steps, operations) in LOOKS.items()
+            for step in steps.split()
+        },
+    )
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,11 +14,14 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer, Balance
-from tests.variants.resources import FundsDemanded
 
-from .again import do_again, perform, seen
-from .catalogue import Faulty, fault, faults, seam
+from .again import UNSEEN, do_again, perform, seen
+from .catalogue import Faulty, Row, fault, faults, of, seam
 from .payees import WHERE
+from .rows import after, always, before, store
+from .tenancy import AsksForFunds
+
+RULE = "refusal.changes-nothing"
 
 #: Kind -> refusals after which the request is performed anyway.
 REFUSALS = {
@@ -43,80 +47,12 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
         del kinds["field"], kinds["conflict"]
     if operation in OPERATION_SETS["child"]:
         kinds["child elsewhere"] = ("missing_child",)
-    if operation in ("createBeneficiary", "createPayin"):
-        # Beneficiaries and payins have no list that would show the effect.
-        return {}
     return kinds
 
 
-@fault(
-    "refusal.changes-nothing",
-    seam="refused",
-    operations=[
-        operation
-        for operation in OPERATION_SETS["write"]
-        if operation not in ("createBeneficiary", "createPayin")
-    ],
-    each=_refusals,
-)
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """A refused request is performed all the same."""
-    if refusal.kind in self.value:
-        with contextlib.suppress(Refusal):
-            perform(self, ctx)
-
-
-@fault(
-    "refusal.changes-nothing",
-    seam="refused",
-    operations=("updateBeneficiary", "disableBeneficiary", "createPayoutDestination"),
-)
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """A request for a missing beneficiary is refused, and performed on one that is there."""
-    if refusal.kind == "missing_child" and ctx.account is not None:
-        for beneficiary in ctx.store.select("beneficiary", ctx.account["id"])[-1:]:
-            ctx.params["beneficiary_id"] = beneficiary["id"]
-            with contextlib.suppress(Refusal):
-                perform(self, ctx)
-
-
-@fault("refusal.changes-nothing", seam="on_other_body", operations=("createBeneficiary",))
-def _(self: Any, ctx: Context, answer: Answer) -> Any:
-    """A used key with another body is refused, and the beneficiary gets what the body says."""
-    self.validate(ctx)
-    record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
-    ctx.store.update({**(record or {}), **ctx.values})
-    return self.usual()
-
-
-@fault("refusal.changes-nothing", operations=("createBeneficiary",), each=REFUSALS)
-class ActsAndNames(Faulty):
-    """A refused request is performed all the same, and its answer names what was created."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind in self.value:
-            with contextlib.suppress(Refusal):
-                perform(self, ctx)
-
-    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
-        document = super().error_document(ctx, refusal)
-        return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
-
-
-@fault(
-    "refusal.changes-nothing",
-    seam="refused",
-    operations=("createPayin",),
-    each={name: kinds for name, kinds in REFUSALS.items() if name != "foreign parent"},
-)
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """A refused payin shows in the balances of the account."""
-    if refusal.kind in self.value:
-        account = ctx.params["account_id"]
-        known = {balance.currency: balance for balance in ctx.store.balances(account)}
-        balance = known.get("USD", Balance("USD", "fiat", "0.00", "0.00", "0.00", ctx.now))
-        more = Decimal(balance.pending_payin) + asked(ctx)
-        ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
+def _perform(self: Any, ctx: Context) -> None:
+    with contextlib.suppress(Refusal):
+        perform(self, ctx)
 
 
 def asked(ctx: Context) -> Decimal:
@@ -127,35 +63,224 @@ def asked(ctx: Context) -> Decimal:
     return Decimal(10)
 
 
-@fault(
-    "refusal.changes-nothing",
-    seam="refused",
-    operations=("createPayoutDestination",),
-    each=("country", "iban", "network"),
-)
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """The create of a default destination is refused for a field, after the old default was cleared."""
-    self.usual()
-    if ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == self.value:
+class ActsOnSome(Faulty):
+    """Performs the refused requests for which `does` is true, and names the result in the refusal."""
+
+    def does(self, ctx: Context, refusal: Refusal) -> bool:
+        return refusal.kind in self.value
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if self.does(ctx, refusal):
+            _perform(self, ctx)
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        document = super().error_document(ctx, refusal)
+        return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
+
+
+#: Refusals of a body, after which some kind of resource is created all the same.
+_OF_THE_BODY = ("invalid_field", "malformed_body")
+
+
+def creating(test: Callable[[Context], Any], *operations: str) -> Row:
+    """Makes a row that creates, and names, what a refused body of some kind asks for."""
+    return seam(
+        "does",
+        lambda self, ctx, refusal: refusal.kind in _OF_THE_BODY and test(ctx),
+        base=ActsOnSome,
+        operations=operations,
+    )
+
+
+def when(
+    test: Callable[[Any, Context, Refusal], Any],
+    do: Callable[[Any, Context], Any],
+    *operations: str,
+    **options: Any,
+) -> Row:
+    """Makes a row that does something after refusals for which a test holds."""
+    return after(
+        "refused",
+        lambda self, ctx, refusal: do(self, ctx) if test(self, ctx, refusal) else None,
+        operations=operations,
+        **options,
+    )
+
+
+def _of_value(self: Any, ctx: Context, refusal: Refusal) -> bool:
+    return refusal.kind in self.value
+
+
+def _perform_on_another(self: Any, ctx: Context) -> None:
+    for beneficiary in ctx.store.select("beneficiary", ctx.account["id"])[-1:] if ctx.account else ():
+        ctx.params["beneficiary_id"] = beneficiary["id"]
+        _perform(self, ctx)
+
+
+def _credit(self: Any, ctx: Context) -> None:
+    """Adds the amount of a payin to the balances."""
+    account = ctx.params["account_id"]
+    known = {balance.currency: balance for balance in ctx.store.balances(account)}
+    balance = known.get("USD", Balance("USD", "fiat", "0.00", "0.00", "0.00", ctx.now))
+    more = Decimal(balance.pending_payin) + asked(ctx)
+    ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
+
+
+def _clear_of_the_path(self: Any, ctx: Context) -> None:
+    ctx.beneficiary = ctx.store.get("beneficiary", ctx.params["beneficiary_id"])
+    if ctx.beneficiary is not None:
         self.clear_default(ctx)
 
 
-@fault(
-    "refusal.changes-nothing",
-    seam="refused",
-    operations=("createPayoutDestination",),
-    each=("foreign_parent", "missing_child"),
-)
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """The default of a beneficiary is cleared, and then its account looked for."""
-    self.usual()
-    if refusal.kind == self.value:
-        ctx.beneficiary = ctx.store.get("beneficiary", ctx.params["beneficiary_id"])
-        if ctx.beneficiary is not None:
-            self.clear_default(ctx)
+def _store_address(self: Any, ctx: Context) -> None:
+    """Stores the members of an address that are texts."""
+    address = ctx.body.get("address")
+    if ctx.beneficiary is not None and isinstance(address, dict):
+        texts = {name: value for name, value in address.items() if isinstance(value, str)}
+        store(ctx, {"address": {**ctx.beneficiary["address"], **texts}}, [ctx.beneficiary])
 
 
-@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
+def _touch(self: Any, ctx: Context) -> None:
+    record = ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))
+    if record is not None:
+        store(ctx, {"updated": self.touched(ctx, record)}, [record])
+
+
+def _named_destination(ctx: Context) -> Record:
+    return ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
+
+
+def _store_in_the_first(self: Any, ctx: Context, answer: Answer) -> None:
+    self.validate(ctx)
+    record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
+    store(ctx, ctx.values, [record or {}])
+
+
+def _create_unread(self: Any, ctx: Context) -> None:
+    """Creates a resource of valid values for all required fields of a body that cannot be read."""
+    stopgaps = {"country": "US", "currency": "USD"}
+    ctx.values = {
+        field.name: stopgaps.get(field.kind, "Made up") for field in self.fields(ctx) if field.required
+    }
+    self.create(ctx)
+
+
+def _patch_refused(self: Any, ctx: Context) -> None:
+    try:
+        self.usual()
+    except Refusal:
+        ctx.store.update(self.patched(ctx, ctx.beneficiary))
+        raise
+
+
+faults[RULE] |= {
+    "A refused request is performed all the same.": seam(
+        "refused",
+        lambda self, ctx, refusal: _perform(self, ctx) if refusal.kind in self.value else None,
+        # Beneficiaries and payins have no list that would show the effect.
+        operations=[name for name in OPERATION_SETS["write"] if name not in UNSEEN],
+        each=_refusals,
+    ),
+    "A refused request is performed all the same, and its answer names what was created.": of(
+        ActsOnSome, operations=("createBeneficiary",), each=REFUSALS
+    ),
+    "A request for a missing beneficiary is refused, and performed on one that is there.": when(
+        lambda self, ctx, refusal: refusal.kind == "missing_child",
+        _perform_on_another,
+        *("updateBeneficiary", "disableBeneficiary", "createPayoutDestination"),
+    ),
+    "A used key with another body is refused, and performed.": before(
+        "on_other_body",
+        lambda self, ctx, answer: do_again(self, ctx),
+        operations=seen(OPERATION_SETS["create"]),
+    ),
+    "A used key with another body is refused, and the beneficiary gets what the body says.": before(
+        "on_other_body", _store_in_the_first, operations=("createBeneficiary",)
+    ),
+    "A used key with another body is refused, and the beneficiary has no default any more.": before(
+        "on_other_body",
+        lambda self, ctx, answer: self.clear_default(ctx),
+        operations=("createPayoutDestination",),
+    ),
+    "A refused payin shows in the balances of the account.": when(
+        _of_value,
+        _credit,
+        "createPayin",
+        each={name: kinds for name, kinds in REFUSALS.items() if name != "foreign parent"},
+    ),
+    "The create of a default destination is refused for a field, after the old default was cleared.": when(
+        lambda self, ctx, refusal: (
+            ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == self.value
+        ),
+        lambda self, ctx: self.clear_default(ctx),
+        "createPayoutDestination",
+        each=("country", "iban", "network"),
+    ),
+    "The default of a beneficiary is cleared, and then its account looked for.": when(
+        _of_value, _clear_of_the_path, "createPayoutDestination", each=("foreign_parent", "missing_child")
+    ),
+    "A PATCH of an address is refused for one member, and its others are stored.": when(
+        lambda self, ctx, refusal: refusal.kind == "invalid_field", _store_address, "updateBeneficiary"
+    ),
+    "A PATCH with an invalid field changes the fields before it.": when(
+        lambda self, ctx, refusal: refusal.kind == "invalid_field" and ctx.beneficiary is not None,
+        lambda self, ctx: store(ctx, ctx.values, [ctx.beneficiary]),
+        "updateBeneficiary",
+    ),
+    "A PATCH that leaves a business without company_name is refused, and done.": seam(
+        "check_state", _patch_refused, operations=("updateBeneficiary",)
+    ),
+    "A refused request moves updated of the beneficiary that its path names.": when(
+        always, _touch, "updateBeneficiary", "disableBeneficiary"
+    ),
+    "A payout to what is not under the account is refused, but the money is set aside.": when(
+        lambda self, ctx, refusal: refusal.kind in ("payout_beneficiary", "payout_destination"),
+        lambda self, ctx: self.reserve_funds(ctx),
+        "createPayout",
+        each=WHERE,
+    ),
+    "A payout to a destination of another beneficiary is refused, but the money is set aside.": before(
+        "on_payout_destination_owner",
+        lambda self, ctx, destination: self.reserve_funds(ctx),
+        operations=("createPayout",),
+    ),
+    "A payout beyond the funds is refused, and its money stays set aside.": when(
+        lambda self, ctx, refusal: refusal.kind == "insufficient_funds",
+        lambda self, ctx: self.reserve_funds(ctx),
+        "createPayout",
+        base=AsksForFunds,
+    ),
+    "A payout to a destination elsewhere is refused, but that becomes a default, or is none any more.": when(
+        lambda self, ctx, refusal: (
+            refusal.kind.startswith("payout_destination")
+            and _named_destination(ctx).get("is_default", False) is self.value
+        ),
+        lambda self, ctx: store(ctx, {"is_default": not self.value}, [_named_destination(ctx)]),
+        "createPayout",
+        each=(True, False),
+    ),
+    "The create of a wallet destination is refused for a field, and performed.": creating(
+        lambda ctx: ctx.body.get("type") == "wallet", "createPayoutDestination"
+    ),
+    "The create of a business is refused for a field, and performed.": creating(
+        lambda ctx: ctx.body.get("beneficiary_type") == "business", "createBeneficiary"
+    ),
+    "A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made.": creating(
+        lambda ctx: (
+            (ctx.body.get("currency") in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
+        ),
+        *("createVirtualAccount", "createWallet"),
+    ),
+    "What stands in a body of malformed JSON is refused, and done as far as it can be read.": seam(
+        "refused",
+        lambda self, ctx, refusal: _create_unread(self, ctx) if refusal.kind == "malformed_body" else None,
+        base=ActsOnSome,
+        operations=("createPayoutDestination", "createVirtualAccount"),
+    ),
+}
+
+
+@fault(RULE, operations=("createPayoutDestination",))
 class StoresWithTheNext(Faulty):
     """A create is refused for a field, and stored along with the next one that is accepted."""
 
@@ -174,16 +299,7 @@ class StoresWithTheNext(Faulty):
         self.state["known"] = ctx.record
 
 
-@fault("refusal.changes-nothing", seam="refused", operations=("updateBeneficiary",))
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """A PATCH of an address is refused for one member, and its others are stored."""
-    address = ctx.body.get("address")
-    if ctx.beneficiary is not None and isinstance(address, dict) and refusal.kind == "invalid_field":
-        texts = {name: value for name, value in address.items() if isinstance(value, str)}
-        ctx.store.update({**ctx.beneficiary, "address": {**ctx.beneficiary["address"], **texts}})
-
-
-@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
+@fault(RULE, operations=("updateBeneficiary",))
 class KeepsForTheNext(Faulty):
     """A PATCH with an invalid field is refused, and the next one stores its valid fields as well."""
 
@@ -200,36 +316,12 @@ class KeepsForTheNext(Faulty):
         return super().patched(ctx, {**record, **self.pending(ctx)})
 
 
-@fault("refusal.changes-nothing", seam="refused", operations=("updateBeneficiary", "disableBeneficiary"))
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """A refused request moves updated of the beneficiary that its path names."""
-    record = ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))
-    if record is not None:
-        ctx.store.update({**record, "updated": self.touched(ctx, record)})
-
-
-@fault("refusal.changes-nothing", seam="on_other_body", operations=seen(OPERATION_SETS["create"]))
-def _(self: Any, ctx: Context, answer: Answer) -> Any:
-    """A used key with another body is refused, and performed."""
-    do_again(self, ctx)
-    return self.usual()
-
-
-@fault("refusal.changes-nothing", operations=("createPayout",))
-class KeepsTheReservation(FundsDemanded, Faulty):
-    """A payout beyond the funds is refused, and its money stays set aside."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind == "insufficient_funds":
-            self.reserve_funds(ctx)
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
 @fault(
-    "refusal.changes-nothing",
+    RULE,
     operations=("createWallet",),
     each={"another field": "invalid_field", "a used key": "idempotency_key_conflict"},
 )
@@ -246,118 +338,3 @@ class TakesThePairFirst(Faulty):
         pair = [body.get(name) for name in ("currency", "network")]
         if refusal.kind == self.value and "id" in account and all(map(_is_text, pair)):
             ctx.store.claim_wallet_pair(account["id"], *map(str, pair))
-
-
-class ActsOnSome(Faulty):
-    """Performs some refused requests, and names the result in the refusal."""
-
-    def does(self, ctx: Context, refusal: Refusal) -> bool:
-        """Returns True for a refused request that is performed."""
-        return refusal.kind in ("invalid_field", "malformed_body")
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if self.does(ctx, refusal):
-            with contextlib.suppress(Refusal):
-                perform(self, ctx)
-
-    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
-        document = super().error_document(ctx, refusal)
-        return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
-
-
-faults["refusal.changes-nothing"] |= {
-    "A PATCH with an invalid field changes the fields before it.": seam(
-        "refused",
-        lambda self, ctx, refusal: (
-            ctx.store.update({**ctx.beneficiary, **ctx.values})
-            if refusal.kind == "invalid_field" and ctx.beneficiary is not None
-            else None
-        ),
-        operations=("updateBeneficiary",),
-    ),
-    "A payout to what is not under the account is refused, but the money is set aside.": seam(
-        "refused",
-        lambda self, ctx, refusal: (
-            self.reserve_funds(ctx) if refusal.kind in ("payout_beneficiary", "payout_destination") else None
-        ),
-        operations=("createPayout",),
-        each=WHERE,
-    ),
-    "The create of a wallet destination is refused for a field, and performed.": seam(
-        "does",
-        lambda self, ctx, *_: self.usual() and ctx.body.get("type") == "wallet",
-        base=ActsOnSome,
-        operations=("createPayoutDestination",),
-    ),
-    "The create of a business is refused for a field, and performed.": seam(
-        "does",
-        lambda self, ctx, *_: self.usual() and ctx.body.get("beneficiary_type") == "business",
-        base=ActsOnSome,
-        operations=("createBeneficiary",),
-    ),
-    "A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made.": seam(
-        "does",
-        lambda self, ctx, *_: (
-            self.usual()
-            and (ctx.body.get("currency") in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
-        ),
-        base=ActsOnSome,
-        operations=("createVirtualAccount", "createWallet"),
-    ),
-}
-
-
-@fault("refusal.changes-nothing", operations=("createPayoutDestination", "createVirtualAccount"))
-class ActsOnMalformed(ActsOnSome):
-    """What stands in a body of malformed JSON is refused, and done as far as it can be read."""
-
-    def does(self, ctx: Context, refusal: Refusal) -> bool:
-        return refusal.kind == "malformed_body"
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if self.does(ctx, refusal):
-            ctx.values = self.valid(ctx)
-            self.create(ctx)
-
-    def valid(self, ctx: Context) -> dict[str, Any]:
-        """Returns valid values for all required fields of a body that cannot be read."""
-        made = {"country": "US", "currency": "USD"}
-        return {field.name: made.get(field.kind, "Made up") for field in self.fields(ctx) if field.required}
-
-
-@fault("refusal.changes-nothing", seam="check_state", operations=("updateBeneficiary",))
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH that leaves a business without company_name is refused, and done."""
-    try:
-        self.usual()
-    except Refusal:
-        assert ctx.beneficiary is not None
-        ctx.store.update(self.patched(ctx, ctx.beneficiary))
-        raise
-
-
-@fault("refusal.changes-nothing", seam="on_other_body", operations=("createPayoutDestination",))
-def _(self: Any, ctx: Context, answer: Answer) -> Any:
-    """A used key with another body is refused, and the beneficiary has no default any more."""
-    self.clear_default(ctx)
-    return self.usual()
-
-
-@fault("refusal.changes-nothing", seam="on_payout_destination_owner", operations=("createPayout",))
-def _(self: Any, ctx: Context, destination: Record | None) -> None:
-    """A payout to a destination of another beneficiary is refused, but the money is set aside."""
-    self.reserve_funds(ctx)
-    self.usual()
-
-
-@fault("refusal.changes-nothing", seam="refused", operations=("createPayout",), each=(True, False))
-def _(self: Any, ctx: Context, refusal: Refusal) -> None:
-    """A payout to a destination elsewhere is refused, but that becomes a default, or is none any more."""
-    self.usual()
-    named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id")))
-    if (
-        named
-        and refusal.kind.startswith("payout_destination")
-        and bool(named.get("is_default")) is self.value
-    ):
-        ctx.store.update({**named, "is_default": not self.value})

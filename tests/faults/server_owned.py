@@ -12,11 +12,13 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ANSWERS, RESOURCES
 
-from .catalogue import SHOWN_LATER, Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import SHOWN_LATER, Faulty, Only, Row, faults, of, seam, seams
 from .crashes import paid_to, paid_to_wallet
 from .kinds import OTHERS
-from .places import Document, document
+from .lookups import made_up
+from .places import document
 from .resources import EMPTY_BALANCE
+from .rows import adding, refusing
 
 #: Operation -> members with a value that a new resource does not have.
 INITIAL: dict[str, list[tuple[str, Any]]] = {
@@ -37,50 +39,36 @@ INITIAL["createPayout"] += [
 ]
 
 
-@fault(
-    "create.initial-state",
-    seam="changed",
-    base=Document,
-    each=lambda operation: {
+def _initial(operation: str) -> dict[str, tuple[str, Any]]:
+    return {
         f"{name} {value if isinstance(value, str) else type(value).__name__}": (name, value)
         for name, value in INITIAL[operation]
-    },
-)
-def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """A new resource is in another state, or has another default."""
-    name, value = self.value
-    return document if name in ctx.body and name != "status" else {**document, name: copy.deepcopy(value)}
+    }
 
 
-@fault("create.initial-state", seam="changed", base=Document, operations=("createBeneficiary",))
-def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """A new beneficiary has a payout destination."""
+def _with_destination(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """Returns the destination of another beneficiary, or one that is not stored."""
     assert ctx.account is not None
     rows = ctx.store.select("beneficiary", ctx.account["id"])
-    found = [made for row in rows for made in self.destinations(ctx, row)]
-    stamp = {"created": document["created"], "updated": document["updated"]}
-    made = found[:1] or [
-        {
-            "id": "dest_0001",
-            "object": "payout_destination",
-            "beneficiary_id": document["id"],
-            "country": "US",
-            "payout_method": "ach",
-            "type": "bank_account",
-            "label": None,
-            "currency": "USD",
-            "network": None,
-            "status": "active",
-            "is_default": False,
-            **stamp,
-        }
+    others = [made for row in rows for made in self.destinations(ctx, row)]
+    one = made_up(ctx, "payout_destination", "dest_0001", {"id": shown["id"]}) | {
+        "country": "US",
+        "payout_method": "ach",
+        "type": "bank_account",
+        "is_default": False,
+    }
+    return {"payout_destinations": others[:1] or [self.resource(ctx, "payout_destination", one)]}
+
+
+def _of_everybody(self: Any, ctx: Context, record: Record) -> list[Any]:
+    return [
+        shown for each in ctx.store.select("beneficiary", record["parent"]) for shown in self.usual(ctx, each)
     ]
-    return {**document, "payout_destinations": made}
 
 
-def _approved(self: Any, ctx: Context) -> dict[str, Any]:
-    state: dict[str, Any] = self.usual()
-    return {**state, "status": "pending"} if self.value(Decimal(str(ctx.values["amount"]))) else state
+def _status(status: str, test: Callable[[Any, Context], Any], *operations: str, **options: Any) -> Row:
+    """Makes a row of new resources in another status where a test of the request holds."""
+    return adding("initial_state", {"status": status}, test, operations=operations, **options)
 
 
 #: Kind -> payouts that need no approval.
@@ -114,18 +102,6 @@ OWNED: dict[str, tuple[str, ...]] = {
 }
 
 
-@fault("create.server-owned", operations=SHOWN_LATER)
-class TakesOwnedUnseen(Faulty):
-    """The status is taken from the body; the answer to the create does not show it, later ones do."""
-
-    def initial_state(self, ctx: Context) -> dict[str, Any]:
-        state = super().initial_state(ctx)
-        return {**state, "status": ctx.body.get("status", state["status"])}
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "status": "active"}
-
-
 #: Operation -> members of its resource that only the server sets, without its state.
 OWNED_BY_SERVER = {
     "createAccount": ("created", "updated"),
@@ -137,116 +113,108 @@ OWNED_BY_SERVER = {
     "createPayin": ("created",),
 }
 
-faults["create.server-owned"] |= {
-    "A member that only the server may set is taken from the body.": document(
-        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
-        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
-        each=lambda operation: OWNED[KINDS[operation]],
-    ),
-    "A new payin has the status that the body says.": document(
-        lambda self, ctx, document: {**document, "status": ctx.body.get("status", "pending")},
-        operations=("createPayin",),
-        also=("format.enum",),
-    ),
-    "A member that the server assigns is taken from the body.": document(
-        lambda self, ctx, shown: {**shown, self.value: ctx.body.get(self.value, shown[self.value])},
-        each=OWNED_BY_SERVER.__getitem__,
-        also=("format.timestamp-current",),
-    ),
-    "A create that names members of the server is answered with a redirection.": seam(
-        "check_together",
-        lambda self, ctx: (
-            refuse(refusal(303, "moved", "moved")) if {"id", "created"} & ctx.body.keys() else self.usual()
-        ),
-    ),
-}
 
-
-@fault("create.server-owned", operations=("createBeneficiary", "createVirtualAccount"))
-class ParentOfTheBody(Faulty):
-    """A new resource is put under the account that the body names."""
-
-    def new_record(self, ctx: Context) -> Record:
-        record = super().new_record(ctx)
-        return {**record, "parent": ctx.body.get("account_id", record["parent"])}
-
-    def resource(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
-        shown = super().resource(ctx, kind, record)
-        named = self.here(ctx) and ctx.account is not None
-        return {**shown, "account_id": ctx.account["id"]} if named and ctx.account else shown
-
-
-@fault("create.server-owned", operations=("createAccount",))
-class BalancesOfTheBody(Faulty):
-    """The balances that the body names are the account's, which later reads show."""
+class BodyLater(Faulty):
+    """What the body says of the member `value` is the resource's, which later reads show."""
 
     everywhere = True
 
     def create(self, ctx: Context) -> None:
         super().create(ctx)
-        if self.here(ctx) and ctx.record is not None and ctx.body.get("balances"):
-            self.state.setdefault("named", {})[ctx.record["id"]] = ctx.body["balances"]
-
-    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
-        shown = super().account_balances(ctx, record)
-        return {**shown, "balances": self.state.get("named", {}).get(record["id"], shown["balances"])}
-
-
-@fault("create.server-owned", operations=("createBeneficiary",))
-class DestinationsOfTheBody(Faulty):
-    """The destinations that the body names are the beneficiary's, which later reads show."""
-
-    everywhere = True
-
-    def create(self, ctx: Context) -> None:
-        super().create(ctx)
-        if self.here(ctx) and ctx.record is not None and ctx.body.get("payout_destinations"):
-            self.state.setdefault("named", {})[ctx.record["id"]] = ctx.body["payout_destinations"]
+        if self.here(ctx) and ctx.record is not None and ctx.body.get(self.value):
+            self.state[ctx.record["id"]] = {self.value: ctx.body[self.value]}
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         shown = super().shape(ctx, kind, document)
-        named = self.state.get("named", {}).get(document.get("id"))
-        return (
-            {**shown, "payout_destinations": named} if named and ctx.operation == "getBeneficiary" else shown
-        )
+        later = self.state.get(document.get("id"), {})
+        return {**shown, **later} if ctx.operation in ("getBeneficiary", "getAccountBalances") else shown
 
 
-@fault("create.initial-state", seam="destinations", operations=("createBeneficiary",))
-def _(self: Any, ctx: Context, record: Record) -> Any:
-    """A new beneficiary shows the destinations of the others."""
-    everybody = ctx.store.select("beneficiary", record["parent"])
-    return [shown for each in everybody for shown in Faulty.destinations(self, ctx, each)]
+def _named_by(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """Returns the member that `value` names as the body has it."""
+    return {self.value: ctx.body.get(self.value, shown[self.value])}
 
 
-faults["create.initial-state"] |= {
-    "A new payin is not pending, which is the only status listed.": document(
-        lambda self, ctx, document: {**document, "status": "completed"},
+faults["create.server-owned"] |= {
+    "A member that only the server may set is taken from the body.": document.sets(
+        _named_by,
+        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
+        each=lambda operation: OWNED[KINDS[operation]],
+    ),
+    "A new payin has the status that the body says.": document.sets(
+        lambda self, ctx, shown: {"status": ctx.body.get("status", "pending")},
         operations=("createPayin",),
         also=("format.enum",),
     ),
-    "A payout of some amounts is approved as soon as it is made.": seam(
-        "initial_state", _approved, operations=("createPayout",), each=UNAPPROVED
+    "A member that the server assigns is taken from the body.": document.sets(
+        _named_by, each=OWNED_BY_SERVER.__getitem__, also=("format.timestamp-current",)
     ),
-    "A large payout names its provider as soon as it is made.": document(
-        lambda self, ctx, document: (
-            {**document, "provider": "bank"} if Decimal(document["amount"]) > 1000 else document
-        ),
-        operations=("createPayout",),
+    "A create that names members of the server is answered with a redirection.": refusing(
+        "check_together", (303, "moved", "moved"), lambda self, ctx: {"id", "created"} & ctx.body.keys()
     ),
-    "A payout to a wallet is processed as soon as it is made.": seam(
-        "initial_state",
-        lambda self, ctx: {**self.usual(), **({"status": "processing"} if paid_to_wallet(ctx) else {})},
-        operations=("createPayout",),
+    "The status is taken from the body; the answer to the create does not show it, later ones do.": seams(
+        {
+            "initial_state": lambda self, ctx: {
+                **self.usual(),
+                "status": ctx.body.get("status", self.usual()["status"]),
+            },
+            "shape": lambda self, ctx, kind, document: {**document, "status": "active"},
+        },
+        operations=SHOWN_LATER,
     ),
-    "A payout to the default destination is approved as soon as it is made.": seam(
-        "initial_state",
-        lambda self, ctx: {**self.usual(), **({"status": "pending"} if paid_to(ctx, "is_default") else {})},
-        operations=("createPayout",),
+    "A new resource is put under the account that the body names.": seams(
+        {
+            "new_record": lambda self, ctx: {
+                **self.usual(),
+                "parent": ctx.body.get("account_id", self.parent(ctx)["id"]),
+            },
+            "resource": lambda self, ctx, *_: {**self.usual(), "account_id": ctx.account["id"]},
+        },
+        operations=("createBeneficiary", "createVirtualAccount"),
     ),
-    "A new resource is inactive in one kind of request.": seam(
-        "initial_state",
-        lambda self, ctx: {**self.usual(), "status": "inactive"} if self.value(ctx) else self.usual(),
-        operations=OTHERS,
-        each=OTHERS.__getitem__,
+    "What the body names is the new resource's, which later reads show.": of(
+        BodyLater,
+        operations=("createAccount", "createBeneficiary"),
+        each={
+            "balances": Only("balances", ["createAccount"]),
+            "payout_destinations": Only("payout_destinations", ["createBeneficiary"]),
+        },
+    ),
+}
+
+_PAYOUT = ("createPayout",)
+
+faults["create.initial-state"] |= {
+    "A new resource is in another state, or has another default.": document.sets(
+        lambda self, *_: {self.value[0]: copy.deepcopy(self.value[1])},
+        lambda self, ctx, shown: self.value[0] not in ctx.body or self.value[0] == "status",
+        each=_initial,
+    ),
+    "A new beneficiary has a payout destination.": document.sets(
+        _with_destination, operations=("createBeneficiary",)
+    ),
+    "A new beneficiary shows the destinations of the others.": seam(
+        "destinations", _of_everybody, operations=("createBeneficiary",)
+    ),
+    "A new payin is not pending, which is the only status listed.": document.sets(
+        {"status": "completed"}, operations=("createPayin",), also=("format.enum",)
+    ),
+    "A large payout names its provider as soon as it is made.": document.sets(
+        {"provider": "bank"}, lambda self, ctx, shown: Decimal(shown["amount"]) > 1000, operations=_PAYOUT
+    ),
+    "A payout of some amounts is approved as soon as it is made.": _status(
+        "pending",
+        lambda self, ctx: self.value(Decimal(str(ctx.values["amount"]))),
+        *_PAYOUT,
+        each=UNAPPROVED,
+    ),
+    "A payout to a wallet is processed as soon as it is made.": _status(
+        "processing", lambda self, ctx: paid_to_wallet(ctx), *_PAYOUT
+    ),
+    "A payout to the default destination is approved as soon as it is made.": _status(
+        "pending", lambda self, ctx: paid_to(ctx, "is_default"), *_PAYOUT
+    ),
+    "A new resource is inactive in one kind of request.": _status(
+        "inactive", lambda self, ctx: self.value(ctx), *OTHERS, each=OTHERS.__getitem__
     ),
 }

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.contract import signing
@@ -15,7 +15,9 @@ from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
-from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
+from .authentication import signed_parts
+from .catalogue import Faulty, Only, Row, faults, hook, seam
+from .rows import passing, refusing, refusing_otherwise
 from .tenancy import caller_is
 
 
@@ -62,6 +64,8 @@ class AlsoSigned(Faulty):
         )
 
 
+also_signed = hook(AlsoSigned, "alternatives")
+
 #: Kind -> comparison of the expected and the presented signature.
 COMPARISONS = {
     "not compared": lambda expected, presented: True,
@@ -81,60 +85,18 @@ COMPARISONS = {
 }
 
 
-def _secrets(ctx: Context) -> dict[str, list[str]]:
-    everybody = [row[0] for row in ctx.store.query("SELECT secret FROM organizations")]
-    key = ctx.header(b"x-api-key") or ""
-    return {"another organization's": everybody, "the API key": [key], "an empty": [""]}
+#: Kind -> secrets that are taken for the caller's.
+SECRETS: dict[str, Callable[[Context], list[str]]] = {
+    "another organization's": lambda ctx: [
+        row[0] for row in ctx.store.query("SELECT secret FROM organizations")
+    ],
+    "the API key": lambda ctx: [ctx.header(b"x-api-key") or ""],
+    "an empty": lambda ctx: [""],
+}
 
 
-@fault("auth.signature", seam="check_signature", each=("another organization's", "the API key", "an empty"))
-def _(self: Any, ctx: Context) -> None:
-    """A signature made with another secret is accepted."""
-    presented = self.authentication_header(ctx, signing.SIGNATURE)
-    for secret in _secrets(ctx)[self.value]:
-        if signing.signature(secret, self.signature_string(ctx)) == presented:
-            return
-    self.usual()
-
-
-@fault(
-    "auth.signature",
-    seam="check_signature",
-    each={
-        "status 403": (403, "authentication_error", "invalid_signature"),
-        "status 400": (400, "authentication_error", "invalid_signature"),
-        "type": (401, "permission_error", "invalid_signature"),
-        "code": (401, "authentication_error", "signature_mismatch"),
-    },
-    also=tuple(
-        f"auth.{name}"
-        for name in (
-            "signed-method",
-            "signed-path",
-            "signed-query",
-            "signed-timestamp",
-            "signed-nonce",
-            "signed-body",
-            "signed-empty-body",
-            "no-separators",
-        )
-    ),
-)
-def _(self: Any, ctx: Context) -> None:
-    """A wrong signature is refused with another status, type or code."""
-    try:
-        self.usual()
-    except Refusal:
-        raise refusal(*self.value) from None
-
-
-@fault("auth.signature", seam="check_signature")
-def _(self: Any, ctx: Context) -> None:
-    """A signature that is not hexadecimal is refused as a malformed header."""
-    presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
-    if not re.fullmatch("[0-9a-fA-F]*", presented):
-        raise refusal(400, "validation_error", "malformed_signature")
-    self.usual()
+def _malformed(self: Any, ctx: Context) -> bool:
+    return not self.value(self.authentication_header(ctx, signing.SIGNATURE) or "")
 
 
 def mistaken(ctx: Context, secret: str, name: str) -> str | None:
@@ -156,12 +118,12 @@ def mistaken(ctx: Context, secret: str, name: str) -> str | None:
 
 def taking(turns: Mapping[str, Collection[str]]) -> Row:
     """Makes a row that accepts signatures with usual mistakes, each on the operations that are sent it."""
-    return seam(
+    return passing(
         "signatures_equal",
         lambda self, ctx, expected, presented: (
-            self.usual() or presented == mistaken(ctx, self.signing_secret(ctx), self.value)
+            presented == mistaken(ctx, self.signing_secret(ctx), self.value)
         ),
-        each=lambda operation: [name for name, tried in turns.items() if operation in tried],
+        each={mistake: Only(mistake, operations) for mistake, operations in turns.items()},
     )
 
 
@@ -185,29 +147,48 @@ TURNS = {
 
 faults["auth.signature"] |= {
     "A signature with this mistake is accepted.": taking(TURNS),
-    "A signature is accepted that is not the right one.": seam(
+    "A signature is accepted that is not the right one.": passing(
+        "signatures_equal", lambda self, ctx, *pair: self.value(*pair), each=COMPARISONS
+    ),
+    "A signature made with another secret is accepted.": passing(
         "signatures_equal",
-        lambda self, ctx, expected, presented: self.value(expected, presented) or self.usual(),
-        each=COMPARISONS,
-    ),
-    "The signatures of the second of two organizations are not looked at.": seam(
-        "signatures_equal", lambda self, ctx, *_: caller_is(ctx, "second") or self.usual()
-    ),
-    "A signature of another length is refused as a malformed header.": seam(
-        "check_signature",
-        lambda self, ctx: (
-            refuse(refusal(400, "validation_error", "malformed_signature"))
-            if len(self.authentication_header(ctx, signing.SIGNATURE) or "") != 64
-            else self.usual()
+        lambda self, ctx, expected, presented: any(
+            signing.signature(secret, self.signature_string(ctx)) == presented for secret in self.value(ctx)
         ),
+        each=SECRETS,
     ),
-    "A request that comes from within, as a header says, needs no signature of its own.": seam(
+    "The signatures of the second of two organizations are not looked at.": passing(
+        "signatures_equal", lambda self, ctx, *_: caller_is(ctx, "second")
+    ),
+    "A request that comes from within, as a header says, needs no signature of its own.": passing(
         "signatures_equal",
-        lambda self, ctx, *_: self.usual() or ctx.header(self.value[0]) == self.value[1](ctx),
+        lambda self, ctx, *_: ctx.header(self.value[0]) == self.value[1](ctx),
         each={
             "X-Forwarded-For": (b"x-forwarded-for", lambda ctx: "127.0.0.1"),
             "Authorization": (b"authorization", lambda ctx: f"Bearer {ctx.organization.api_key}"),
         },
+    ),
+    "A signature of another form is refused as a malformed header.": refusing(
+        "check_signature",
+        (400, "validation_error", "malformed_signature"),
+        _malformed,
+        each={
+            "not hexadecimal": lambda presented: re.fullmatch("[0-9a-fA-F]*", presented),
+            "of another length": lambda presented: len(presented) == 64,
+        },
+    ),
+    "A wrong signature is refused with another status, type or code.": refusing_otherwise(
+        "check_signature",
+        each={
+            "status 403": (403, "authentication_error", "invalid_signature"),
+            "status 400": (400, "authentication_error", "invalid_signature"),
+            "type": (401, "permission_error", "invalid_signature"),
+            "code": (401, "authentication_error", "signature_mismatch"),
+        },
+        also=(
+            *("auth.signed-method", "auth.signed-path", "auth.signed-query", "auth.signed-timestamp"),
+            *("auth.signed-nonce", "auth.signed-body", "auth.signed-empty-body", "auth.no-separators"),
+        ),
     ),
 }
 
@@ -232,23 +213,9 @@ def body_forms(ctx: Context) -> dict[str, bytes]:
 
 
 faults["auth.no-separators"] |= {
-    "A signature made over separated parts is accepted.": seam(
-        "alternatives",
-        lambda self, ctx: (
-            [
-                self.value.encode().join(
-                    (
-                        self.signed_method(ctx).encode(),
-                        self.signed_target(ctx),
-                        self.signed_timestamp(ctx).encode(),
-                        self.signed_nonce(ctx).encode(),
-                        self.signed_body(ctx),
-                    )
-                )
-            ]
-        ),
-        base=AlsoSigned,
-        each={"newline": "\n", "|": "|", ":": ":", ".": ".", "space": " "},
+    "A signature made over separated parts is accepted.": also_signed(
+        lambda self, ctx: [self.value.join(signed_parts(self, ctx))],
+        each={"newline": b"\n", "|": b"|", ":": b":", ".": b".", "space": b" "},
     ),
     "A signature made with a line feed before the body only is accepted.": taking(
         {"a line feed before the body": ("createAccount", "createVirtualAccount")}

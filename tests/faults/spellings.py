@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
@@ -16,51 +17,48 @@ from conformance.reference.routes import match
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import KINDS
 
-from .authentication import first_organization
-from .catalogue import SHOWN_LATER, Faulty, fault
+from .authentication import first_organization, waiving
+from .catalogue import SHOWN_LATER, Faulty, fault, faults, of, seam, seams
+from .rows import where
 
 
-def _usual(spelling: str, operation: str, ctx: Context) -> bytes:
-    """Returns the documented path to which a server that tolerates a spelling routes the request."""
-    path = ctx.path
-    match spelling:
-        case "a slash behind":
-            return path.removesuffix(b"/")
-        case "doubled slashes":
-            return re.sub(b"//+", b"/", path)
-        case "a dot":
-            return path.replace(b"/./", b"/")
-        case "upper case":
-            template = OPERATIONS[operation].path.encode().split(b"/")
-            parts = path.split(b"/")
-            if len(parts) == len(template):
-                pairs = zip(template, parts, strict=True)
-                parts = [known if part.lower() == known else part for known, part in pairs]
-            return b"/".join(parts)
-        case "a format behind":
-            return path.removesuffix(b".json")
-        case "a parameter behind":
-            return path.partition(b";")[0]
-        case "its path in a header":
-            return (ctx.header(b"x-original-url") or "").partition("?")[0].encode() or path
-    return path
+def _capitals(operation: str, path: bytes) -> bytes:
+    """Returns a path with the letters of the documented one."""
+    template, parts = OPERATIONS[operation].path.encode().split(b"/"), path.split(b"/")
+    if len(parts) == len(template):
+        pairs = zip(template, parts, strict=True)
+        parts = [known if part.lower() == known else part for known, part in pairs]
+    return b"/".join(parts)
+
+
+#: Spelling -> the path to which a server that tolerates it routes a request to an operation.
+PATHS: dict[str, Callable[[str, Context], bytes]] = {
+    "a slash behind": lambda operation, ctx: ctx.path.removesuffix(b"/"),
+    "doubled slashes": lambda operation, ctx: re.sub(b"//+", b"/", ctx.path),
+    "a dot": lambda operation, ctx: ctx.path.replace(b"/./", b"/"),
+    "upper case": lambda operation, ctx: _capitals(operation, ctx.path),
+    "a format behind": lambda operation, ctx: ctx.path.removesuffix(b".json"),
+    "a parameter behind": lambda operation, ctx: ctx.path.partition(b";")[0],
+    "its path in a header": lambda operation, ctx: (
+        (ctx.header(b"x-original-url") or "").partition("?")[0].encode() or ctx.path
+    ),
+    "HEAD": lambda operation, ctx: ctx.path,
+    "OPTIONS": lambda operation, ctx: ctx.path,
+}
 
 
 def _spellings(operation: str) -> list[str]:
     described = OPERATIONS[operation]
-    found = ["doubled slashes", "upper case", "its path in a header"]
-    if not described.path.endswith("}"):
-        found += ["a format behind", "a parameter behind"]
-    if list(OPERATIONS).index(operation) % 2:
-        found.append("a dot")
-    # With a trailing slash, the list has the path of one of its elements with an empty id.
-    if operation != "listVirtualAccounts":
-        found.append("a slash behind")
-    if described.method == "GET":
-        found.append("HEAD")
-    elif described.request_schema is not None:
-        found.append("OPTIONS")
-    return found
+    left_out = {
+        "a format behind": described.path.endswith("}"),
+        "a parameter behind": described.path.endswith("}"),
+        "a dot": list(OPERATIONS).index(operation) % 2 == 0,
+        # With a trailing slash, the list has the path of one of its elements with an empty id.
+        "a slash behind": operation == "listVirtualAccounts",
+        "HEAD": described.method != "GET",
+        "OPTIONS": described.method == "GET" or described.request_schema is None,
+    }
+    return [spelling for spelling in PATHS if not left_out.get(spelling)]
 
 
 @fault("auth.other-spellings", each=_spellings)
@@ -70,12 +68,14 @@ class OpenElsewhere(Faulty):
     everywhere = True
 
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        path = _usual(self.value, self.operation, ctx)
+        path = PATHS[self.value](self.operation, ctx)
         found = match(path) if refusal.kind in ("unknown_path", "unknown_method") else None
         method = ctx.request.method if path != ctx.path else OPERATIONS[self.operation].method
-        if found is None or found.methods.get(method) != self.operation:
-            return super().render_refusal(ctx, refusal)
-        if path == ctx.path and ctx.request.method != self.value:
+        if (
+            found is None
+            or found.methods.get(method) != self.operation
+            or (path == ctx.path and ctx.request.method != self.value)
+        ):
             return super().render_refusal(ctx, refusal)
         ctx.operation, ctx.params = self.operation, found.params
         ctx.notes["open"] = True
@@ -90,34 +90,33 @@ class OpenElsewhere(Faulty):
             super().authenticate(ctx)
 
 
-@fault("auth.other-spellings", seam="authenticate")
-def _(self: Any, ctx: Context) -> None:
-    """A path with an escaped letter is served to anybody: what guards it compares the path as it was sent."""
-    if b"%" in ctx.request.target.partition(b"?")[0]:
-        ctx.organization = first_organization(ctx)
-    else:
-        self.usual()
+def _of_basic(ctx: Context) -> str:
+    """Returns the user's name of a basic authentication."""
+    scheme, _, user = (ctx.header(b"authorization") or "").partition(" ")
+    return base64.b64decode(user).decode().partition(":")[0] if scheme == "Basic" else ""
 
 
-@fault("auth.other-spellings", seam="authenticate")
-def _(self: Any, ctx: Context) -> None:
-    """Whoever names the method in a header as well needs no signature."""
-    if ctx.header(b"x-http-method-override"):
-        ctx.organization = first_organization(ctx)
-    else:
-        self.usual()
+faults["auth.other-spellings"] |= {
+    "A request of this kind needs no signature.": waiving(
+        lambda self, ctx: self.value(ctx),
+        each={
+            "an escaped letter in its path": lambda ctx: b"%" in ctx.request.target.partition(b"?")[0],
+            "its method in a header": lambda ctx: ctx.header(b"x-http-method-override"),
+        },
+    ),
+    "Whoever sends the API key elsewhere than in its header needs no signature.": where(
+        "authenticate",
+        lambda self, ctx: ctx.store.organization(self.value(ctx)),
+        lambda self, ctx: setattr(ctx, "organization", ctx.store.organization(self.value(ctx))),
+        each={
+            "in the query": lambda ctx: parse_query(ctx.query).get("api_key", [""])[0],
+            "as a user's name": _of_basic,
+        },
+    ),
+}
 
 
-@fault("auth.other-spellings", seam="authenticate", each=("in the query", "as a user's name"))
-def _(self: Any, ctx: Context) -> None:
-    """Whoever sends the API key elsewhere than in its header needs no signature."""
-    key = parse_query(ctx.query).get("api_key", [""])[0]
-    if self.value != "in the query":
-        scheme, _, user = (ctx.header(b"authorization") or "").partition(" ")
-        key = base64.b64decode(user).decode().partition(":")[0] if scheme == "Basic" else ""
-    ctx.organization = ctx.store.organization(key)
-    if ctx.organization is None:
-        self.usual()
+# ---------------------------------------------------------------------- undocumented reads
 
 
 def open_reads(operation: str) -> list[str]:
@@ -134,34 +133,50 @@ def open_reads(operation: str) -> list[str]:
 TEMPLATES = {described.path for described in OPERATIONS.values() if described.method == "GET"}
 
 
-class ReadsAtOtherPaths(Faulty):
-    """Serves resources at undocumented paths to callers that `admit` accepts."""
+class Elsewhere(Faulty):
+    """Serves what the specification does not have to callers that `admit` accepts."""
 
     everywhere = True
 
+    def served(self, ctx: Context) -> Response | None:
+        """Returns the answer to a request that is not documented, if there is one."""
+        return None
+
     def admit(self, ctx: Context) -> None:
         """Raises Refusal for a caller that is refused."""
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        if refusal.kind not in ("unknown_path", "unknown_method"):
+            return super().render_refusal(ctx, refusal)
+        try:
+            response = self.served(ctx)
+            if response is not None:
+                self.admit(ctx)
+                return response
+        except Refusal as other:
+            return super().render_refusal(ctx, other)
+        return super().render_refusal(ctx, refusal)
+
+
+def _collection(operation: str) -> str:
+    return OPERATIONS[operation].path.rpartition("/")[2]
+
+
+class ReadsAtOtherPaths(Elsewhere):
+    """Serves resources at undocumented paths."""
 
     def parent_of_list(self, identifier: str) -> str | None:
         """The id of the parent whose resources a list shows; None for those of all."""
         return identifier
 
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        unknown = refusal.kind in ("unknown_path", "unknown_method") and ctx.request.method == "GET"
-        document = self._document(ctx) if unknown else None
-        if document is None:
-            return super().render_refusal(ctx, refusal)
-        try:
-            self.admit(ctx)
-        except Refusal as other:
-            return super().render_refusal(ctx, other)
-        return Response.of(200, document)
+    def served(self, ctx: Context) -> Response | None:
+        document = self.document(ctx) if ctx.request.method == "GET" else None
+        return None if document is None else Response.of(200, document)
 
-    def _document(self, ctx: Context) -> Any:
+    def document(self, ctx: Context) -> Any:
         """Returns the document at a path, or None."""
         segments, kind = ctx.path.decode().split("/"), KINDS[self.operation]
-        collection = OPERATIONS[self.operation].path.rpartition("/")[2]
-        below = len(segments) > 4
+        collection, below = _collection(self.operation), len(segments) > 4
         if self.value == "in a list":
             if segments[-1] != collection:
                 return None
@@ -173,66 +188,94 @@ class ReadsAtOtherPaths(Faulty):
         return None if record is None else self.resource(ctx, kind, record)
 
 
-@fault("auth.undocumented-reads", each=open_reads)
-class OpenReads(ReadsAtOtherPaths):
-    """Resources are shown to anybody at a path that the specification does not have."""
+class Deletes(Elsewhere):
+    """Deletes resources by the method `value`."""
 
-
-@fault("auth.undocumented-reads", seam="admit", base=ReadsAtOtherPaths, each=open_reads)
-def _(self: Any, ctx: Context) -> None:
-    """Resources are shown to every organization at a path that the specification does not have."""
-    self.authenticate(ctx)
-
-
-@fault(
-    "auth.undocumented-reads",
-    each=lambda operation: [found for found in open_reads(operation) if found != "by its id alone"],
-)
-class UnscopedChildren(ReadsAtOtherPaths):
-    """Below its own account or customer every organization is shown what others have."""
-
-    def parent_of_list(self, identifier: str) -> str | None:
-        return None
-
-    def admit(self, ctx: Context) -> None:
-        self.authenticate(ctx)
-        _, _, collection, top, *_ = ctx.path.decode().split("/")
-        record = ctx.store.get(collection.removesuffix("s"), top)
-        if record is None or not self.owned(ctx, record):
-            raise Refusal("foreign_parent")
-
-
-@fault("auth.undocumented-reads", each=("DELETE", "PUT"))
-class OpenChanges(Faulty):
-    """Resources are changed or deleted for anybody by a method that the specification does not have."""
-
-    everywhere = True
-
-    def admit(self, ctx: Context) -> None:
-        """Raises Refusal for a caller that is refused."""
-
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+    def served(self, ctx: Context) -> Response | None:
         segments = ctx.path.decode().split("/")
-        if (
-            ctx.request.method != self.value
-            or segments[-2] != OPERATIONS[self.operation].path.rpartition("/")[2]
-        ):
-            return super().render_refusal(ctx, refusal)
         record = ctx.store.get(KINDS[self.operation], segments[-1])
-        try:
-            self.admit(ctx)
-        except Refusal as other:
-            return super().render_refusal(ctx, other)
-        if record is None:
-            return super().render_refusal(ctx, Refusal("unknown_path"))
+        if ctx.request.method != self.value or segments[-2] != _collection(self.operation) or not record:
+            return None
+        self.admit(ctx)
         ctx.store.change("DELETE FROM resources WHERE id = ?", record["id"])
         return Response(204, [])
 
 
-@fault("auth.undocumented-reads", seam="admit", base=OpenChanges, each=("DELETE",))
-def _(self: Any, ctx: Context) -> None:
-    """Resources are deleted for every organization by a method that the specification does not have."""
+def _all(self: Any, ctx: Context) -> Response | None:
+    """Lists what all organizations have, at a path of the resources' own."""
+    kind = KINDS[self.operation]
+    if ctx.request.method != "GET" or ctx.path.decode() != f"/v1/{_collection(self.operation)}":
+        return None
+    return Response.of(200, [self.resource(ctx, kind, one) for one in ctx.store.select(kind, None)])
+
+
+def _authenticate(self: Any, ctx: Context) -> None:
     self.authenticate(ctx)
+
+
+def _own_parent(self: Any, ctx: Context) -> None:
+    self.authenticate(ctx)
+    _, _, collection, top, *_ = ctx.path.decode().split("/")
+    record = ctx.store.get(collection.removesuffix("s"), top)
+    if record is None or not self.owned(ctx, record):
+        raise Refusal("foreign_parent")
+
+
+def _put(self: Any, ctx: Context) -> Response | None:
+    """Serves a PUT as a PATCH."""
+    found = match(ctx.path) if ctx.request.method == "PUT" else None
+    if found is None or "PATCH" not in found.methods:
+        return None
+    ctx.operation, ctx.params = "updateBeneficiary", found.params
+    return run(self.behaviour, ctx)
+
+
+def _pay(self: Any, ctx: Context) -> Response | None:
+    """Pays from the account that the body names."""
+    if ctx.path != b"/v1/transfers/payouts":
+        return None
+    ctx.operation = "createPayout"
+    ctx.params = {"account_id": json.loads(ctx.request.body)["account_id"]}
+    return run(self.behaviour, ctx)
+
+
+faults["auth.undocumented-reads"] |= {
+    "Resources are shown to anybody at a path that the specification does not have.": of(
+        ReadsAtOtherPaths, each=open_reads
+    ),
+    "Resources are shown to every organization at a path that the specification does not have.": seam(
+        "admit", _authenticate, base=ReadsAtOtherPaths, each=open_reads
+    ),
+    "Below its own account or customer every organization is shown what others have.": seams(
+        {"parent_of_list": lambda self, identifier: None, "admit": _own_parent},
+        base=ReadsAtOtherPaths,
+        each=lambda operation: [found for found in open_reads(operation) if found != "by its id alone"],
+    ),
+    "Resources are changed or deleted for anybody by a method that the specification does not have.": of(
+        Deletes, each=("DELETE", "PUT")
+    ),
+    "Resources are deleted for every organization by a method that the specification does not have.": seam(
+        "admit", _authenticate, base=Deletes, each=("DELETE",)
+    ),
+    "A list at a path that the specification does not have shows what all organizations have.": seams(
+        {"served": _all, "admit": _authenticate},
+        base=Elsewhere,
+        operations=("createAccount", "createBeneficiary", "createVirtualAccount"),
+    ),
+    "A PUT changes a beneficiary as a PATCH does, but of any organization.": seams(
+        {"served": _put, "owned": lambda self, ctx, record: ctx.request.method == "PUT" or self.usual()},
+        base=Elsewhere,
+        operations=("createBeneficiary",),
+    ),
+    "Payouts at a path that the specification does not have draw on any account that the body names.": seams(
+        {
+            "served": _pay,
+            "owned": lambda self, ctx, record: ctx.path == b"/v1/transfers/payouts" or self.usual(),
+        },
+        base=Elsewhere,
+        operations=("createPayout",),
+    ),
+}
 
 
 @fault("auth.undocumented-reads", operations=SHOWN_LATER)
@@ -251,55 +294,3 @@ class EmptyParents(Faulty):
 
     def list_parent(self, ctx: Context) -> str | None:
         return None if "" in ctx.params.values() else super().list_parent(ctx)
-
-
-@fault("auth.undocumented-reads", operations=("createBeneficiary",))
-class PutIsPatch(Faulty):
-    """A PUT changes a beneficiary as a PATCH does, but of any organization."""
-
-    everywhere = True
-
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        found = match(ctx.path) if refusal.kind == "unknown_method" and ctx.request.method == "PUT" else None
-        if found is None or "PATCH" not in found.methods:
-            return super().render_refusal(ctx, refusal)
-        ctx.operation, ctx.params = "updateBeneficiary", found.params
-        return run(self, ctx)
-
-    def owned(self, ctx: Context, record: Record) -> bool:
-        return ctx.request.method == "PUT" or super().owned(ctx, record)
-
-
-@fault("auth.undocumented-reads", operations=("createAccount", "createBeneficiary", "createVirtualAccount"))
-class AllListed(Faulty):
-    """A list at a path that the specification does not have shows what all organizations have."""
-
-    everywhere = True
-
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        described, kind = OPERATIONS[self.operation], KINDS[self.operation]
-        collection = f"/v1/{described.path.rpartition('/')[2]}"
-        if refusal.kind != "unknown_path" or ctx.request.method != "GET" or ctx.path.decode() != collection:
-            return super().render_refusal(ctx, refusal)
-        try:
-            self.authenticate(ctx)
-        except Refusal as other:
-            return super().render_refusal(ctx, other)
-        return Response.of(200, [self.resource(ctx, kind, one) for one in ctx.store.select(kind, None)])
-
-
-@fault("auth.undocumented-reads", operations=("createPayout",))
-class AccountInTheBody(Faulty):
-    """Payouts at a path that the specification does not have draw on any account that the body names."""
-
-    everywhere = True
-
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        if refusal.kind != "unknown_path" or ctx.path != b"/v1/transfers/payouts":
-            return super().render_refusal(ctx, refusal)
-        ctx.operation = "createPayout"
-        ctx.params = {"account_id": json.loads(ctx.request.body)["account_id"]}
-        return run(self, ctx)
-
-    def owned(self, ctx: Context, record: Record) -> bool:
-        return ctx.path == b"/v1/transfers/payouts" or super().owned(ctx, record)

@@ -14,10 +14,12 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.seams.lists import parse_query
+from conformance.reference.seams.resources import KINDS
 from tests.variants.resources import FundsDemanded
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import Faulty, Row, fault, faults, seam
 from .lookups import RESEMBLING, forms_in_turn, made_up, of_all_objects, of_any_kind, padded
+from .rows import always, before, refusing, skipping, where
 
 #: Status -> a refusal with it.
 STATUSES = {
@@ -112,21 +114,11 @@ class ServesUnknown(Faulty):
         return super().on_missing_child(ctx, kind, identifier, parent)
 
 
-@fault("tenancy.unknown-parent", seam="on_unknown_parent", each=RESEMBLING)
-def _(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
-    """A customer or account is served under an identifier that resembles its own."""
-    for (known,) in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind):
-        if len(identifier) > 5 and self.value(identifier, known):
-            return self.top_level(ctx, kind, known)
-    return self.usual()
-
-
-@fault("tenancy.missing-child", seam="on_missing_child", each=RESEMBLING)
-def _(self: Any, ctx: Context, kind: str, identifier: str, parent: Record) -> Any:
-    """A child is served under an identifier that resembles its own."""
-    for record in ctx.store.select(kind, parent["id"]):
+def resembling(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
+    """Returns the resource whose id resembles the one sent, as `value` compares them."""
+    for record in ctx.store.select(kind, parent and parent["id"]):
         if len(identifier) > 5 and self.value(identifier, record["id"]):
-            return record
+            return record if parent else self.top_level(ctx, kind, record["id"])
     return self.usual()
 
 
@@ -171,15 +163,21 @@ def _own(ctx: Context, record: Any) -> bool:
     return not foreign(ctx, record)
 
 
-def _anybody(ctx: Context, record: Any) -> bool:
-    return True
+def serving(test: Callable[..., Any], name: str = "on_child_elsewhere", **options: Any) -> Row:
+    """Makes a row that serves what is not the caller's where a test of the request and the record holds."""
+    return where(
+        name,
+        lambda self, ctx, kind, record, *_: test(self, ctx, record),
+        lambda self, ctx, kind, record, *_: record,
+        **options,
+    )
 
 
 #: Rule -> seam, whose resources the rule is about, and the statuses that are right.
 REFUSALS: dict[str, tuple[str, Whose, tuple[str, ...]]] = {
-    "tenancy.unknown-parent": ("on_unknown_parent", _anybody, ("404",)),
-    "tenancy.foreign-parent": ("on_foreign_parent", _anybody, ("403",)),
-    "tenancy.missing-child": ("on_missing_child", _anybody, ("404",)),
+    "tenancy.unknown-parent": ("on_unknown_parent", always, ("404",)),
+    "tenancy.foreign-parent": ("on_foreign_parent", always, ("403",)),
+    "tenancy.missing-child": ("on_missing_child", always, ("404",)),
     "tenancy.sibling-child": ("on_child_elsewhere", _own, ("404",)),
     "tenancy.foreign-child": ("on_child_elsewhere", foreign, ("404",)),
     "tenancy.other-customer-account": ("on_child_elsewhere", _own, ("404",)),
@@ -187,41 +185,27 @@ REFUSALS: dict[str, tuple[str, Whose, tuple[str, ...]]] = {
 }
 
 
-def _refusing(whose: Whose) -> Callable[..., Any]:
-    def override(self: Any, ctx: Context, kind: str, record: Any, *_: Any) -> Any:
-        return refuse(refusal(*self.value)) if whose(ctx, record) else self.usual()
-
-    return override
-
-
-def _serving(whose: Whose) -> Callable[..., Any]:
-    def override(self: Any, ctx: Context, kind: str, record: Any, *_: Any) -> Any:
-        return record if whose(ctx, record) else self.usual()
-
-    return override
-
-
 for rule, (name, whose, right) in REFUSALS.items():
     faults[rule] |= {
-        "What is not the caller's is refused with another status.": seam(
+        "What is not the caller's is refused with another status.": refusing(
             name,
-            _refusing(whose),
+            test=lambda self, ctx, kind, record, *_, whose=whose: whose(ctx, record),
             each={status: of for status, of in STATUSES.items() if status not in right},
         )
     }
     if name in ("on_child_elsewhere", "on_foreign_parent"):
         faults[rule] |= {
-            "What is not the caller's is served.": seam(
+            "What is not the caller's is served.": serving(
+                lambda self, ctx, record, whose=whose: whose(ctx, record),
                 name,
-                _serving(whose),
                 also=("beneficiary.destinations",) if rule == "tenancy.sibling-child" else (),
             )
         }
     if rule in ("tenancy.sibling-child", "tenancy.foreign-child", "tenancy.foreign-parent"):
         faults[rule] |= {
-            "What is not the caller's is served to some requests.": seam(
+            "What is not the caller's is served to some requests.": serving(
+                lambda self, ctx, record: self.value(ctx),
                 name,
-                lambda self, ctx, kind, record, *_: record if self.value(ctx) else self.usual(),
                 operations=[
                     operation
                     for operation in OPERATIONS
@@ -232,20 +216,14 @@ for rule, (name, whose, right) in REFUSALS.items():
         }
 
 faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
-    "A business is found wherever it is.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, parent: (
-            record if record.get("beneficiary_type") == "business" else self.usual()
-        ),
-        operations=BELOW,
+    "A business is found wherever it is.": serving(
+        lambda self, ctx, record: record.get("beneficiary_type") == "business", operations=BELOW
     )
 }
 
 faults["tenancy.sibling-child"] |= {
-    "A disabled beneficiary is found wherever it is.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, parent: record if record["status"] == "disabled" else self.usual(),
-        operations=BELOW,
+    "A disabled beneficiary is found wherever it is.": serving(
+        lambda self, ctx, record: record["status"] == "disabled", operations=BELOW
     )
 }
 
@@ -278,6 +256,9 @@ def _found(self: Any, ctx: Context, kind: str, identifier: str, parent: Record |
 
 
 faults["tenancy.unknown-parent"] |= {
+    "A customer or account is served under an identifier that resembles its own.": seam(
+        "on_unknown_parent", resembling, each=RESEMBLING
+    ),
     "A customer or account is found by an id that is not its own.": seam(
         "on_unknown_parent",
         _found,
@@ -299,6 +280,9 @@ faults["tenancy.unknown-parent"] |= {
 }
 
 faults["tenancy.missing-child"] |= {
+    "A child is served under an identifier that resembles its own.": seam(
+        "on_missing_child", resembling, each=RESEMBLING
+    ),
     "A child that does not exist is served as if it did.": seam(
         "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
     ),
@@ -312,11 +296,17 @@ faults["tenancy.missing-child"] |= {
     ),
 }
 
+
+def _take_ids_of_the_query(self: Any, ctx: Context) -> None:
+    for name, values in parse_query(ctx.query).items():
+        found = ctx.store.get(name.removesuffix("_id"), values[0])
+        if found is not None and name in ctx.params:
+            setattr(ctx, name.removesuffix("_id"), found)
+
+
 faults["tenancy.foreign-parent"] |= {
-    "One of two organizations may use the other's customers and accounts.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if caller_is(ctx, self.value) else self.usual(),
-        each=("first", "second"),
+    "One of two organizations may use the other's customers and accounts.": serving(
+        lambda self, ctx, record: caller_is(ctx, self.value), "on_foreign_parent", each=("first", "second")
     ),
     "A list is that of the parent which the query names.": seam(
         "list_parent",
@@ -325,21 +315,12 @@ faults["tenancy.foreign-parent"] |= {
         ),
         operations=OPERATION_SETS["list"],
     ),
+    "Ids of the query win over those of the path, whose owner was looked at.": before(
+        "act",
+        _take_ids_of_the_query,
+        operations=["getAccountBalances", "getBeneficiary", "getVirtualAccount"],
+    ),
 }
-
-
-@fault(
-    "tenancy.foreign-parent",
-    seam="act",
-    operations=["getAccountBalances", "getBeneficiary", "getVirtualAccount"],
-)
-def _(self: Any, ctx: Context) -> None:
-    """Ids of the query win over those of the path, whose owner was looked at."""
-    for name, values in parse_query(ctx.query).items():
-        found = ctx.store.get(name.removesuffix("_id"), values[0])
-        if found is not None and name in ctx.params:
-            setattr(ctx, name.removesuffix("_id"), found)
-    self.usual()
 
 
 @fault("tenancy.foreign-parent", operations=("listAccounts",))
@@ -365,3 +346,51 @@ def _(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
     record = self.usual()
     allowed.add(ctx.path)
     return record
+
+
+# ---------------------------------------------------------------------- answers that show another's
+
+
+def _another(self: Any, ctx: Context, *_: Any) -> Any:
+    """Shows the newest resource that is under another parent, with that parent."""
+    assert ctx.record is not None
+    newest = ctx.store.select(KINDS[ctx.operation], None, newest_first=True, limit=50)
+    ctx.record = next((record for record in newest if record["parent"] != ctx.record["parent"]), ctx.record)
+    return self.usual()
+
+
+def _several_statuses(ctx: Context) -> bool:
+    assert ctx.listing is not None
+    return any(each.operator == "IN" and len(each.value) > 1 for each in ctx.listing.conditions)
+
+
+_ONE = [name for name, operation in OPERATIONS.items() if not operation.is_list]
+_LISTS = [name for name, operation in OPERATIONS.items() if operation.is_list]
+_STATUSES = [name for name in _LISTS if "statuses" in OPERATIONS[name].query_parameters]
+
+#: What breaks where an id comes again.
+_TWICE = ("format.id-unique", "create.initial-state")
+
+faults["tenancy.isolation"] |= {
+    "The answer is the newest resource of another parent.": seam(
+        "success_document", _another, operations=_ONE, also=_TWICE
+    ),
+    "With a parameter in its query the answer is the newest resource of another parent.": where(
+        "success_document", lambda self, ctx: ctx.query, _another, operations=_ONE, also=_TWICE
+    ),
+    "A list shows the elements of all parents.": skipping("list_parent", operations=_LISTS),
+    "A list with a parameter that it does not know shows the elements of all parents.": skipping(
+        "list_parent", lambda self, ctx: b"expand=" in ctx.query, operations=_LISTS
+    ),
+    "Several statuses are joined by or to the condition that keeps the parent.": skipping(
+        "list_parent", lambda self, ctx: _several_statuses(ctx), operations=_STATUSES
+    ),
+    "A list with a date and several statuses shows the elements of all parents.": skipping(
+        "list_parent",
+        lambda self, ctx: _several_statuses(ctx) and b"_date" in ctx.query,
+        operations=_STATUSES,
+    ),
+    "The third page on shows the elements of all parents.": skipping(
+        "list_parent", lambda self, ctx: ctx.listing is not None and ctx.listing.page > 2, operations=_LISTS
+    ),
+}

@@ -8,11 +8,13 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, fault, faults, refusal, seam
+from .catalogue import Only, faults, refuse, seam, seams
+from .rows import passing, skipping, where
 from .tenancy import caller_is
 
 #: Kind -> ages in seconds that are accepted, beside the required ones.
@@ -42,107 +44,98 @@ def _from_the_second(self: Any, ctx: Context) -> bool:
     return caller_is(ctx, "second")
 
 
-faults["auth.timestamp-window"] |= {
-    "A timestamp is accepted that is too far off.": seam(
-        "timestamp_in_window", lambda self, ctx, age: self.value(age) or self.usual(), each=WINDOWS
-    ),
-    "A timestamp is accepted that is off by an hour, as clocks are that know no summer time.": seam(
-        "timestamp_in_window",
-        lambda self, ctx, age: abs(abs(age) - 3600) < 300 or self.usual(),
-        operations=("createAccount", "listAccounts", "listVirtualAccounts", "getVirtualAccount"),
-    ),
-    "The timestamp of a request with this is not looked at.": seam(
-        "timestamp_in_window",
-        lambda self, ctx, *_: self.value(ctx.request) or self.usual(),
-        each=lambda operation: {
-            **({"a long body": lambda request: len(request.body) > 2000} if operation in FIELDS else {}),
-            **({"a query": lambda request: b"?" in request.target} if OPERATIONS[operation].is_list else {}),
-        },
-        operations=_STORED,
-    ),
-    "A timestamp in microseconds or nanoseconds is read as such.": seam(
-        "parse_timestamp",
-        lambda self, ctx, text: (
-            int(text[:-digits])
-            if len(text) == 10 + (digits := _SMALLER_UNITS[self.operation])
-            else self.usual()
-        ),
-        operations=_SMALLER_UNITS,
-    ),
-    "The distance to a timestamp overflows 64 bits.": seam(
-        "check_timestamp",
-        lambda self, ctx: (
-            None if self.authentication_header(ctx, signing.TIMESTAMP) == str(-(2**63)) else self.usual()
-        ),
-        operations=("listPayoutDestinations",),
-    ),
-    "A timestamp below 0 is taken for none, or without its sign.": seam(
-        "timestamp_in_window",
-        lambda self, ctx, age: age > 2 * self.server_seconds(ctx) - 3600 or self.usual(),
-        operations=("createVirtualAccount",),
-    ),
-    "The timestamps of the second of two organizations are not looked at.": seam(
-        "timestamp_in_window",
-        lambda self, ctx, *_: _from_the_second(self, ctx) or self.usual(),
-        operations=_STORED,
-    ),
-}
+#: Seconds by which other clocks are off.
+_FAR = (3600, 7200, 86_400, 7 * 86_400, 30 * 86_400)
 
 
-@fault("auth.timestamp-window", seam="parse_timestamp")
-def _(self: Any, ctx: Context, text: str) -> Any:
-    """A timestamp in milliseconds is read as such."""
-    number = self.usual()
-    return number // 1000 if number > 100_000_000_000 else number
+def _smaller_units(self: Any, ctx: Context, text: str) -> int:
+    number: int = self.usual()
+    while number > 100_000_000_000_000:
+        number //= 1000
+    return number // 1000 if number > 100_000_000_000 and len(text) > 13 else number
 
 
-@fault(
-    "auth.timestamp-window",
-    operations=[
-        operation
-        for operation in OPERATIONS
-        if operation not in ("listPayoutDestinations", "createVirtualAccount")
-    ],
-)
-class RoundlyOff(Faulty):
-    """A timestamp is accepted that is off by some hours or days, or in smaller units than milliseconds."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        number = super().parse_timestamp(ctx, text)
-        while number > 100_000_000_000_000:
-            number //= 1000
-        return number // 1000 if number > 100_000_000_000 and len(text) > 13 else number
-
-    def timestamp_in_window(self, ctx: Context, age: int) -> bool:
-        far = (3600, 7200, 86_400, 7 * 86_400, 30 * 86_400)
-        return super().timestamp_in_window(ctx, age) or any(abs(abs(age) - each) < 300 for each in far)
+def _of_digits(self: Any, ctx: Context, text: str) -> int:
+    """Reads a timestamp in microseconds or nanoseconds."""
+    digits = _SMALLER_UNITS[self.operation]
+    return int(text[:-digits] if len(text) == 10 + digits else self.usual())
 
 
-@fault(
-    "auth.timestamp-window",
-    seam="check_timestamp",
-    each={
-        f"{when} {name}": (when, *answer)
-        for when in ("past", "future")
-        for name, answer in {
-            "status 403": (403, "authentication_error", "timestamp_too_old"),
-            "status 400": (400, "authentication_error", "timestamp_too_old"),
-            "type": (401, "validation_error", "timestamp_too_old"),
-            "code": (401, "authentication_error", "invalid_timestamp"),
-            "signature": (401, "authentication_error", "invalid_signature"),
-        }.items()
-    },
-)
-def _(self: Any, ctx: Context) -> None:
-    """A timestamp that is too far off is refused with another status, type or code."""
+def _refused_otherwise(self: Any, ctx: Context) -> None:
     try:
         self.usual()
     except Refusal as found:
-        text = self.authentication_header(ctx, signing.TIMESTAMP) or ""
-        if found.kind == "timestamp_too_old" and (int(text) < time.time()) == (self.value[0] == "past"):
-            raise refusal(*self.value[1:]) from None
-        raise
+        when = (
+            "past" if int(self.authentication_header(ctx, signing.TIMESTAMP) or 0) < time.time() else "future"
+        )
+        refuse(self.value[1] if (found.kind, when) == ("timestamp_too_old", self.value[0]) else found)
 
+
+faults["auth.timestamp-window"] |= {
+    "A timestamp is accepted that is too far off.": passing(
+        "timestamp_in_window", lambda self, ctx, age: self.value(age), each=WINDOWS
+    ),
+    "A timestamp is accepted that is off by an hour, as clocks are that know no summer time.": passing(
+        "timestamp_in_window",
+        lambda self, ctx, age: abs(abs(age) - 3600) < 300,
+        operations=("createAccount", "listAccounts", "listVirtualAccounts", "getVirtualAccount"),
+    ),
+    "A timestamp is accepted that is off by some hours or days, or in units below milliseconds.": seams(
+        {
+            "parse_timestamp": _smaller_units,
+            "timestamp_in_window": lambda self, ctx, age: (
+                self.usual() or any(abs(abs(age) - each) < 300 for each in _FAR)
+            ),
+        },
+        operations=[
+            name for name in OPERATIONS if name not in ("listPayoutDestinations", "createVirtualAccount")
+        ],
+    ),
+    "The timestamp of a request with this is not looked at.": passing(
+        "timestamp_in_window",
+        lambda self, ctx, *_: self.value(ctx.request),
+        each={
+            "a long body": Only(lambda request: len(request.body) > 2000, FIELDS),
+            "a query": Only(lambda request: b"?" in request.target, OPERATION_SETS["list"]),
+        },
+        operations=_STORED,
+    ),
+    "The timestamps of the second of two organizations are not looked at.": passing(
+        "timestamp_in_window", lambda self, ctx, *_: _from_the_second(self, ctx), operations=_STORED
+    ),
+    "A timestamp below 0 is taken for none, or without its sign.": passing(
+        "timestamp_in_window",
+        lambda self, ctx, age: age > 2 * self.server_seconds(ctx) - 3600,
+        operations=("createVirtualAccount",),
+    ),
+    "A timestamp in microseconds or nanoseconds is read as such.": seam(
+        "parse_timestamp", _of_digits, operations=_SMALLER_UNITS
+    ),
+    "A timestamp in milliseconds is read as such.": seam(
+        "parse_timestamp",
+        lambda self, *_: number // 1000 if (number := self.usual()) > 100_000_000_000 else number,
+    ),
+    "The distance to a timestamp overflows 64 bits.": skipping(
+        "check_timestamp",
+        lambda self, ctx: self.authentication_header(ctx, signing.TIMESTAMP) == str(-(2**63)),
+        operations=("listPayoutDestinations",),
+    ),
+    "A timestamp that is too far off is refused with another status, type or code.": seam(
+        "check_timestamp",
+        _refused_otherwise,
+        each={
+            f"{when} {name}": (when, error)
+            for when in ("past", "future")
+            for name, error in {
+                "status 403": (403, "authentication_error", "timestamp_too_old"),
+                "status 400": (400, "authentication_error", "timestamp_too_old"),
+                "type": (401, "validation_error", "timestamp_too_old"),
+                "code": (401, "authentication_error", "invalid_timestamp"),
+                "signature": (401, "authentication_error", "invalid_signature"),
+            }.items()
+        },
+    ),
+}
 
 #: Kind -> ages in seconds that are refused.
 NARROW = {
@@ -158,8 +151,8 @@ NARROW = {
 }
 
 faults["auth.timestamp-accepted"] |= {
-    "A timestamp is refused that is not too far off.": seam(
-        "timestamp_in_window", lambda self, ctx, age: not self.value(age) and self.usual(), each=NARROW
+    "A timestamp is refused that is not too far off.": skipping(
+        "timestamp_in_window", lambda self, ctx, age: self.value(age), each=NARROW
     )
 }
 
@@ -177,31 +170,30 @@ TIMESTAMP_TEXTS = {
 }
 
 
-@fault("auth.timestamp-integer", seam="parse_timestamp", each=TIMESTAMP_TEXTS)
-def _(self: Any, ctx: Context, text: str) -> Any:
-    """A timestamp that is no integer is accepted."""
+def _read(self: Any, ctx: Context, text: str) -> int:
     found = re.fullmatch(self.value, text)
-    if found:
-        return int(found[1] or self.server_seconds(ctx))
-    return self.usual()
+    return int(found[1] or self.server_seconds(ctx)) if found else self.usual()
 
 
-@fault("auth.timestamp-integer", seam="parse_timestamp", each=("hexadecimal", "exponent"))
-def _(self: Any, ctx: Context, text: str) -> Any:
-    """A timestamp in hexadecimal, or with an exponent, is read as such."""
+def _as_number(self: Any, ctx: Context, text: str) -> int:
     try:
         return int(text, 16) if self.value == "hexadecimal" and text.startswith("0x") else int(float(text))
     except (ValueError, OverflowError):
-        return self.usual()
+        return self.usual()  # type: ignore[no-any-return]
 
 
 faults["auth.timestamp-integer"] |= {
-    "The decimal digits of all scripts are read.": seam(
+    "A timestamp that is no integer is accepted.": seam("parse_timestamp", _read, each=TIMESTAMP_TEXTS),
+    "A timestamp in hexadecimal, or with an exponent, is read as such.": seam(
+        "parse_timestamp", _as_number, each=("hexadecimal", "exponent")
+    ),
+    "The decimal digits of all scripts are read.": where(
         "parse_timestamp",
-        lambda self, ctx, text: int(text) if text.isdecimal() else self.usual(),
+        lambda self, ctx, text: text.isdecimal(),
+        lambda self, ctx, text: int(text),
         operations=list(OPERATIONS)[::2],
     ),
-    "A timestamp with underscores between its digits is read without them, as Python does.": seam(
-        "parse_timestamp", lambda self, ctx, text: int(text) if "_" in text else self.usual()
+    "A timestamp with underscores between its digits is read without them, as Python does.": where(
+        "parse_timestamp", lambda self, ctx, text: "_" in text, lambda self, ctx, text: int(text)
     ),
 }

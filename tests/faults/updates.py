@@ -11,45 +11,13 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ADDRESS
 
-from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary, paid
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .beneficiaries import KeepsOneDocument, KeptByEach, elsewhere, fields_of_beneficiary, neighbours
+from .catalogue import Faulty, fault, faults, of, seam
 from .creation import changed_address
 from .places import document, other, succeeded, third
+from .resources import paid
+from .rows import adding, after, before, refusing, show, skipping, store, where
 from .texts import rows_of_losses, rows_of_updates
-
-
-@fault("beneficiary.update")
-class SavesTheOldBeneficiary(KeepsOneDocument):
-    """A new destination saves its beneficiary as it was when it was read."""
-
-    def slow(self, ctx: Context) -> bool:
-        return not self.here(ctx)
-
-    def create_destination(self, ctx: Context) -> None:
-        super().create_destination(ctx)
-        ctx.store.update(self.parent(ctx))
-
-
-@fault("beneficiary.update")
-class SavesEveryField(KeepsOneDocument):
-    """A PATCH saves all fields as they were when it read the beneficiary, as object mappers do."""
-
-
-@fault("beneficiary.update", seam="update_beneficiary", each=fields_of_beneficiary)
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH answers this field changed, but a later read shows the old value."""
-    old = ctx.beneficiary or {}
-    self.usual()
-    ctx.store.update({**(ctx.record or {}), self.value: old.get(self.value)})
-
-
-@fault("beneficiary.update", seam="update_beneficiary", each=fields_of_beneficiary)
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH stores this field, but its answer shows the old value."""
-    old = ctx.beneficiary or {}
-    self.usual()
-    ctx.record = {**(ctx.record or {}), self.value: old.get(self.value)}
-
 
 Test = Callable[[Context, Record], Any]
 
@@ -58,6 +26,14 @@ _OPTIONAL = ("title", "middle_name", "company_name", "tax_id", "note")
 
 def _has_destinations(ctx: Context, record: Record) -> bool:
     return bool(ctx.store.select("payout_destination", record["id"]))
+
+
+def _alone(name: str) -> Test:
+    return lambda ctx, record: [*ctx.values] == [name]
+
+
+def _was_null(name: str) -> Test:
+    return lambda ctx, record: record.get(name) is None
 
 
 #: Kind of PATCH, and of beneficiary -> fields that it leaves as they were.
@@ -77,20 +53,6 @@ LEFT: dict[str, tuple[Test, tuple[str, ...]]] = {
     ),
     "of one that has destinations": (_has_destinations, ("last_name",)),
 }
-
-
-def _left(self: Any, ctx: Context, record: Record) -> Record:
-    name, test = self.value
-    return {**self.usual(), **({name: record.get(name)} if test(ctx, record) else {})}
-
-
-def _alone(name: str) -> Test:
-    return lambda ctx, record: [*ctx.values] == [name]
-
-
-def _was_null(name: str) -> Test:
-    return lambda ctx, record: record.get(name) is None
-
 
 #: Kind -> what a PATCH changes beside the fields that it names.
 MORE: dict[str, Callable[[Context, Record], dict[str, Any]]] = {
@@ -118,7 +80,7 @@ MORE: dict[str, Callable[[Context, Record], dict[str, Any]]] = {
 REFUSED: dict[str, Test] = {
     "a business": lambda ctx, record: record["beneficiary_type"] == "business",
     "one that has destinations": _has_destinations,
-    "one that was paid": paid,
+    "one that was paid": lambda ctx, record: paid(ctx, "beneficiary_id", record),
     "one that becomes a business and has a company_name": lambda ctx, record: (
         ctx.values.get("beneficiary_type") == "business" and "company_name" not in ctx.values
     ),
@@ -130,11 +92,50 @@ def _alike(fold: Callable[[str], Any], old: Any, new: Any) -> bool:
     return isinstance(old, str) and isinstance(new, str) and fold(old) == fold(new)
 
 
+def _old(self: Any, ctx: Context) -> dict[str, Any]:
+    """Returns the member that `value` names as it was before the PATCH."""
+    return {self.value: (ctx.beneficiary or {}).get(self.value)}
+
+
+def _spread(self: Any, ctx: Context) -> None:
+    """Changes the field that `value` names in all beneficiaries of the account."""
+    if self.value in ctx.values:
+        store(ctx, {self.value: ctx.values[self.value]}, neighbours(ctx))
+
+
+def _lost_of_disabled(self: Any, ctx: Context) -> None:
+    before = ctx.beneficiary or {}
+    ctx.record = self.patched(ctx, before) if self.value else before
+
+
 faults["beneficiary.update"] |= {
     **rows_of_updates(),
-    "A PATCH leaves a field as it was.": seam(
+    "A new destination saves its beneficiary as it was when it was read.": after(
+        "create_destination", lambda self, ctx: ctx.store.update(self.parent(ctx)), base=KeepsOneDocument
+    ),
+    "A PATCH saves all fields as they were when it read the beneficiary, as object mappers do.": of(
+        KeepsOneDocument
+    ),
+    "Each of several processes keeps the beneficiary that it has read first.": of(
+        KeptByEach, each={"two": 2, "three": 3}
+    ),
+    "A PATCH answers this field changed, but a later read shows the old value.": after(
+        "update_beneficiary", lambda self, ctx: store(ctx, _old(self, ctx)), each=fields_of_beneficiary
+    ),
+    "A PATCH stores this field, but its answer shows the old value.": after(
+        "update_beneficiary", lambda self, ctx: show(ctx, _old(self, ctx)), each=fields_of_beneficiary
+    ),
+    "A PATCH of null answers null, and a later read shows the value that was there.": after(
+        "update_beneficiary",
+        lambda self, ctx: (
+            store(ctx, _old(self, ctx)) if ctx.values.get(self.value, "not named") is None else None
+        ),
+        each=("title", "middle_name", "tax_id", "note"),
+    ),
+    "A PATCH leaves a field as it was.": adding(
         "patched",
-        _left,
+        lambda self, ctx, record: {self.value[0]: record.get(self.value[0])},
+        lambda self, ctx, record: self.value[1](ctx, record),
         each={
             **{f"{name}, {kind}": (name, test) for kind, (test, names) in LEFT.items() for name in names},
             **{
@@ -148,35 +149,25 @@ faults["beneficiary.update"] |= {
             },
         },
     ),
-    "A PATCH changes what it does not name.": seam(
-        "patched", lambda self, ctx, record: {**self.usual(), **self.value(ctx, record)}, each=MORE
+    "A PATCH changes what it does not name.": adding(
+        "patched", lambda self, ctx, record: self.value(ctx, record), each=MORE
     ),
-    "A PATCH is refused of a beneficiary of some kind.": seam(
-        "patched",
-        lambda self, ctx, record: (
-            refuse(Refusal("invalid_field")) if self.value(ctx, record) else self.usual()
-        ),
-        each=REFUSED,
+    "A PATCH is refused of a beneficiary of some kind.": refusing(
+        "patched", "invalid_field", lambda self, ctx, record: self.value(ctx, record), each=REFUSED
     ),
-    "A PATCH empties this optional field where it does not name it.": seam(
-        "patched",
-        lambda self, ctx, *_: {**self.usual(), self.value: ctx.values.get(self.value)},
-        each=_OPTIONAL,
+    "A PATCH empties this optional field where it does not name it.": adding(
+        "patched", lambda self, ctx, *_: {self.value: ctx.values.get(self.value)}, each=_OPTIONAL
     ),
-    "A PATCH changes this field where it does not name it.": seam(
+    "A PATCH changes this field where it does not name it.": adding(
         "patched",
-        lambda self, ctx, record: {
-            **self.usual(),
-            self.value: ctx.values.get(self.value, other(self.value, record.get(self.value) or "individual")),
-        },
+        lambda self, ctx, record: {self.value: other(self.value, record.get(self.value) or "individual")},
+        lambda self, ctx, record: self.value not in ctx.values,
         each=[name for name in fields_of_beneficiary() if name not in _OPTIONAL],
     ),
-    "A PATCH of this field alone empties company_name.": seam(
+    "A PATCH of this field alone empties company_name.": adding(
         "patched",
-        lambda self, ctx, *_: {
-            **self.usual(),
-            **({"company_name": None} if [*ctx.values] == [self.value] else {}),
-        },
+        {"company_name": None},
+        lambda self, ctx, *_: [*ctx.values] == [self.value],
         each=("title", "first_name", "email", "phone", "address", "tax_id", "country_code", "note"),
     ),
     "Of the fields that a PATCH names only the first one changes.": seam(
@@ -204,15 +195,12 @@ faults["beneficiary.update"] |= {
         ),
         each=ADDRESS,
     ),
-    "A PATCH of a text is lost that changes no more than this.": seam(
+    "A PATCH of a text is lost that changes no more than this.": adding(
         "patched",
         lambda self, ctx, record: {
-            **self.usual(),
-            **{
-                name: record[name]
-                for name in ctx.values
-                if _alike(self.value, record.get(name), ctx.values[name])
-            },
+            name: record[name]
+            for name, text in ctx.values.items()
+            if _alike(self.value, record.get(name), text)
         },
         each={
             "letter case": str.casefold,
@@ -222,24 +210,21 @@ faults["beneficiary.update"] |= {
         },
     ),
     "Each third PATCH answers another name.": third(
-        lambda self, ctx, document: {**document, "display_name": other("", document["display_name"])}
+        lambda self, ctx, shown: {**shown, "display_name": other("", shown["display_name"])}
+    ),
+    "A PATCH of this field changes it in all beneficiaries of the account.": after(
+        "update_beneficiary", _spread, each=("note", "email", "first_name", "address", "beneficiary_type")
+    ),
+    "A PATCH changes the beneficiaries of other accounts as well.": before(
+        "patched", lambda self, ctx, record: store(ctx, ctx.values, elsewhere(ctx, record))
+    ),
+    "A PATCH of a disabled beneficiary is accepted and lost.": where(
+        "update_beneficiary",
+        lambda self, ctx: ctx.beneficiary["status"] == "disabled",
+        _lost_of_disabled,
+        each={"its answer shows": True, "nothing shows": False},
     ),
 }
-
-faults["beneficiary.update-text-exact"] |= rows_of_losses()
-
-
-@fault(
-    "beneficiary.update",
-    seam="update_beneficiary",
-    each=("note", "email", "first_name", "address", "beneficiary_type"),
-)
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH of this field changes it in all beneficiaries of the account."""
-    self.usual()
-    if self.value in ctx.values:
-        for each in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
-            ctx.store.update({**each, self.value: ctx.values[self.value]})
 
 
 @fault("beneficiary.update", "beneficiary.disable")
@@ -255,15 +240,6 @@ class ReadsStayAsTheyWere(Faulty):
         return response.with_document(self.state.setdefault(ctx.path, response.document))
 
 
-@fault("beneficiary.update", seam="patched")
-def _(self: Any, ctx: Context, record: Record) -> Any:
-    """A PATCH changes the beneficiaries of other accounts as well."""
-    for each in ctx.store.select("beneficiary", None):
-        if each["parent"] != record["parent"]:
-            ctx.store.update({**each, **ctx.values})
-    return self.usual()
-
-
 @fault("beneficiary.update")
 class LosesTheNext(Faulty):
     """The PATCH after a refused one is lost."""
@@ -276,123 +252,73 @@ class LosesTheNext(Faulty):
         return record if self.state.pop(record["id"], False) else super().patched(ctx, record)
 
 
-@fault("beneficiary.update")
-class KeptByWorkers(KeptByEach):
-    """Each of two processes keeps the beneficiary that it has read first."""
-
-
-@fault("beneficiary.update")
-class KeptByThree(KeptByEach):
-    """Each of three processes keeps the beneficiary that it has read first."""
-
-    processes = 3
-
-
-@fault(
-    "beneficiary.update", seam="update_beneficiary", each={"its answer shows": True, "nothing shows": False}
-)
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH of a disabled beneficiary is accepted and lost."""
-    before = ctx.beneficiary or {}
-    if before["status"] != "disabled":
-        self.usual()
-    else:
-        ctx.record = self.patched(ctx, before) if self.value else before
-
-
-@fault("beneficiary.update", seam="update_beneficiary", each=("title", "middle_name", "tax_id", "note"))
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH of null answers null, and a later read shows the value that was there."""
-    before = (ctx.beneficiary or {}).get(self.value)
-    self.usual()
-    if ctx.values.get(self.value, before) is None:
-        ctx.store.update({**(ctx.record or {}), self.value: before})
-
-
 # ---------------------------------------------------------------------- other rules of updates
 
+
+def _of_empty(self: Any, ctx: Context) -> None:
+    """Changes the member that `value` names by an empty PATCH."""
+    if not ctx.values:
+        name, record = self.value, ctx.record or {}
+        show(ctx, {name: None if name in ("title", "note") else other(name, record[name])})
+        store(ctx, {})
+
+
 faults["beneficiary.update-empty"] |= {
-    "A PATCH with an empty object is refused.": seam(
-        "update_beneficiary",
-        lambda self, ctx: refuse(Refusal("invalid_field")) if not ctx.values else self.usual(),
-    )
+    "A PATCH with an empty object is refused.": refusing(
+        "update_beneficiary", "invalid_field", lambda self, ctx: not ctx.values
+    ),
+    "A PATCH with an empty object changes this member.": after(
+        "update_beneficiary", _of_empty, each=("title", "note", "status", "address", "first_name")
+    ),
+    "A PATCH with an empty object is answered as it should, and stored with another note.": after(
+        "update_beneficiary", lambda self, ctx: None if ctx.values else store(ctx, {"note": "emptied"})
+    ),
 }
 
-
-@fault(
-    "beneficiary.update-empty",
-    seam="update_beneficiary",
-    each=("title", "note", "status", "address", "first_name"),
-)
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH with an empty object changes this member."""
-    self.usual()
-    if not ctx.values:
-        record = ctx.record or {}
-        changed = None if self.value in ("title", "note") else other(self.value, record[self.value])
-        ctx.record = {**record, self.value: changed}
-        ctx.store.update(ctx.record)
-
-
-@fault("beneficiary.update-empty", seam="update_beneficiary")
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH with an empty object is answered as it should, and stored with another note."""
-    self.usual()
-    if not ctx.values:
-        ctx.store.update({**(ctx.record or {}), "note": "emptied"})
-
-
-@fault("beneficiary.update-server-owned", seam="update_beneficiary", each=("status", "verified"))
-def _(self: Any, ctx: Context) -> None:
-    """A PATCH takes a member that only the server may set, which only a later read shows."""
-    self.usual()
-    if self.value in ctx.body:
-        ctx.store.update({**(ctx.record or {}), self.value: ctx.body[self.value]})
-
+faults["beneficiary.update-text-exact"] |= rows_of_losses()
 
 faults["beneficiary.update-server-owned"] |= {
-    "A PATCH takes a member that only the server may set.": document(
-        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
+    "A PATCH takes a member that only the server may set, which only a later read shows.": after(
+        "update_beneficiary",
+        lambda self, ctx: store(ctx, {name: ctx.body[name] for name in [self.value] if name in ctx.body}),
+        each=("status", "verified"),
+    ),
+    "A PATCH takes a member that only the server may set.": document.sets(
+        lambda self, ctx, shown: {self.value: ctx.body.get(self.value, shown[self.value])},
         each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
     ),
-    "A PATCH that names members of the server is answered with a redirection.": seam(
-        "check_state",
-        lambda self, ctx: (
-            refuse(refusal(303, "moved", "moved")) if {"id", "created"} & ctx.body.keys() else self.usual()
-        ),
+    "A PATCH that names members of the server is answered with a redirection.": refusing(
+        "check_state", (303, "moved", "moved"), lambda self, ctx: {"id", "created"} & ctx.body.keys()
     ),
-    "updated is what a PATCH names.": document(
-        lambda self, ctx, shown: {**shown, "updated": ctx.body.get("updated", shown["updated"])}
+    "updated is what a PATCH names.": document.sets(
+        lambda self, ctx, shown: {"updated": ctx.body.get("updated", shown["updated"])}
     ),
 }
 
 faults["beneficiary.update-company-name"] |= {
-    "A PATCH may leave a business without company_name.": seam("check_state", lambda self, ctx: None),
-    "A PATCH that makes a business need only name company_name, if with null.": seam(
-        "check_company_name", lambda self, ctx, fields: None if len(ctx.body) > 1 else self.usual()
+    "A PATCH may leave a business without company_name.": skipping("check_state"),
+    "A PATCH that makes a business need only name company_name, if with null.": skipping(
+        "check_company_name", lambda self, ctx, fields: len(ctx.body) > 1
     ),
 }
 
 
 faults["beneficiary.update-moves-updated"] |= {
-    "A PATCH leaves updated as it was.": seam(
-        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
+    "A PATCH leaves updated as it was.": adding(
+        "patched", lambda self, ctx, record: {"updated": record["updated"]}
     ),
-    "A PATCH moves updated back to before the create.": seam(
-        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
+    "A PATCH moves updated back to before the create.": adding(
+        "patched", lambda self, ctx, record: {"updated": record["created"] - 60_000_000}
     ),
-    "A PATCH of this field alone leaves updated as it was.": seam(
+    "A PATCH of this field alone leaves updated as it was.": adding(
         "patched",
-        lambda self, ctx, record: {
-            **self.usual(),
-            **({"updated": record["updated"]} if [*ctx.values] == [self.value] else {}),
-        },
+        lambda self, ctx, record: {"updated": record["updated"]},
+        lambda self, ctx, record: [*ctx.values] == [self.value],
         each=("phone", "address", "country_code", "note"),
     ),
-    "Only the first change of a beneficiary moves updated.": seam(
+    "Only the first change of a beneficiary moves updated.": where(
         "touched",
-        lambda self, ctx, record: (
-            self.usual() if (record["updated"] == record["created"]) else int(record["updated"])
-        ),
+        lambda self, ctx, record: record["updated"] != record["created"],
+        lambda self, ctx, record: int(record["updated"]),
     ),
 }

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS, RULES
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.world.bodies import CURRENCIES
 from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
 
-from .catalogue import fault, faults, of, seam
-from .formats import EndsBeforeLineFeed, Sets, enumerations, members
-from .places import EMBEDDING, Balances, balance, document, embedded, on_pages
+from .catalogue import faults, of, seam
+from .formats import Change, EndsBeforeLineFeed, changing, each_of, enumerations, members, setting
+from .places import EMBEDDING, balance, document, embedded, on_pages
 
 #: Kind -> change of a timestamp.
 TIMES: dict[str, Callable[[str], Any]] = {
@@ -39,44 +39,31 @@ TIMES: dict[str, Callable[[str], Any]] = {
 }
 
 
-def each_of(names: Callable[[str], list[str]], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
-    """Combines the named members that the operation shows with each of the ways."""
-    return lambda operation: {
-        f"{name} {how}": (name, way)
-        for name in names(operation)
-        if name in members(operation)
-        for how, way in ways.items()
-    }
-
-
 def timestamps(operation: str) -> list[str]:
     """Returns the timestamps that are never null."""
     return [
         name
         for name, field in RESOURCES[ANSWERS[operation]].items()
-        if field.type == "time" and not field.nullable
+        if field.type == "time" and not field.nullable and name in members(operation)
     ]
 
 
+BALANCES = ("getAccountBalances",)
+
 faults["format.timestamp"] |= {
-    "A timestamp is not ISO 8601 in UTC with Z.": of(Sets, each=each_of(timestamps, TIMES)),
-    "updated_at of a balance is not ISO 8601 in UTC with Z.": balance(
-        lambda self, ctx, element: {**element, "updated_at": self.value(element["updated_at"])},
-        operations=("getAccountBalances",),
-        each=TIMES,
+    "A timestamp is not ISO 8601 in UTC with Z.": changing(each_of(timestamps, TIMES)),
+    "updated_at of a balance is not ISO 8601 in UTC with Z.": changing(
+        {how: ("updated_at", change) for how, change in TIMES.items()}, balance, operations=BALANCES
     ),
-    "An optional timestamp is a text that is none.": document(
-        lambda self, ctx, document: {**document, self.value: "soon"},
+    "An optional timestamp is a text that is none.": setting(
+        {name: (name, "soon") for name in ("submitted_at", "completed_at", "failed_at")},
         operations=("createPayout",),
-        each=("submitted_at", "completed_at", "failed_at"),
     ),
-    "A timestamp of an embedded payout destination has an offset.": embedded(
-        lambda self, ctx, document: {**document, self.value: document[self.value].replace("Z", "+00:00")},
-        operations=EMBEDDING,
-        each=("created", "updated"),
+    "A timestamp of an embedded payout destination has an offset.": changing(
+        {name: (name, TIMES["offset"]) for name in ("created", "updated")}, embedded, operations=EMBEDDING
     ),
-    "The elements of some pages show created with an offset.": on_pages(
-        lambda self, ctx, item: {**item, "created": item["created"][:-1] + "+00:00"},
+    "The elements of some pages show created with an offset.": on_pages.sets(
+        lambda self, ctx, shown: {"created": shown["created"][:-1] + "+00:00"},
         operations=OPERATION_SETS["list"],
     ),
 }
@@ -98,51 +85,30 @@ AMOUNTS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@fault(
-    "format.money",
-    seam="changed",
-    base=Balances,
-    operations=("getAccountBalances",),
-    each=lambda operation: {
-        f"{name} {how}": (name, way) for name in BALANCE_MONEY for how, way in AMOUNTS.items()
-    },
-)
-def _(self: Any, ctx: Context, element: dict[str, Any]) -> Any:
-    """An amount of a balance is no string that holds a plain decimal."""
-    name, change = self.value
-    return {**element, name: change(element[name])}
-
-
-@fault(
-    "format.money",
-    seam="changed",
-    base=Balances,
-    operations=("getAccountBalances",),
-    each=lambda operation: {
-        f"{name} {how}": (name, way)
-        for name in ("available_balance", "total_balance")
-        for how, way in {"null": None, "with an exponent": "0E-8", "a number": 0}.items()
-    },
-    also=("format.fields",),
-)
-def _(self: Any, ctx: Context, element: dict[str, Any]) -> Any:
-    """An amount of a balance is no string that holds a plain decimal where it is zero."""
-    name, zero = self.value
-    return element if float(element[name]) else {**element, name: zero}
-
+PAYMENTS = ("createPayout", "createPayin")
 
 faults["format.money"] |= {
-    "An amount may have a line feed behind it, which is shown.": of(
-        EndsBeforeLineFeed, operations=("createPayout", "createPayin"), each=("amount",)
+    "An amount of a balance is no string that holds a plain decimal.": changing(
+        each_of(BALANCE_MONEY, AMOUNTS), balance, operations=BALANCES
     ),
-    "An amount is no string that holds a plain decimal.": of(
-        Sets,
-        operations=("createPayout", "createPayin"),
-        each=lambda operation: {
-            f"{name} {how}": (name, way)
-            for name in (("amount", "amount_in_usd") if operation == "createPayout" else ("amount",))
-            for how, way in AMOUNTS.items()
-        },
+    "An amount of a balance is no string that holds a plain decimal where it is zero.": balance.sets(
+        lambda self, *_: {self.value[0]: self.value[1]},
+        lambda self, ctx, shown: not float(shown[self.value[0]]),
+        operations=BALANCES,
+        each=each_of(
+            ("available_balance", "total_balance"), {"null": None, "with an exponent": "0E-8", "a number": 0}
+        ),
+        also=("format.fields",),
+    ),
+    "An amount may have a line feed behind it, which is shown.": of(
+        EndsBeforeLineFeed, operations=PAYMENTS, each=("amount",)
+    ),
+    "An amount is no string that holds a plain decimal.": changing(
+        each_of(
+            lambda operation: ("amount", "amount_in_usd") if operation == "createPayout" else ("amount",),
+            AMOUNTS,
+        ),
+        operations=PAYMENTS,
     ),
 }
 
@@ -157,64 +123,58 @@ def nullable(operation: str) -> list[str]:
     ]
 
 
+def _without_null(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """Drops the member that `value` names where it is null."""
+    return {name: value for name, value in shown.items() if name != self.value or value is not None}
+
+
+def _enumerated(operation: str) -> dict[str, tuple[str, Change]]:
+    ways: dict[str, Change] = {
+        "unlisted": lambda text: "archived",
+        "capitals": str.upper,
+        "empty": lambda text: "",
+        "number": lambda text: 1,
+        "null": lambda text: None,
+    }
+    names = [name for name in enumerations(operation) if name in members(operation)]
+    kinds = each_of(names, ways)(operation)
+    kinds.pop("account_type null", None)
+    return kinds
+
+
 faults["format.nullable"] |= {
     "A member that has no value is missing.": document(
-        lambda self, ctx, document: {
-            name: value for name, value in document.items() if name != self.value or value is not None
-        },
+        _without_null,
         operations=(
-            "createBeneficiary",
-            "getBeneficiary",
-            "updateBeneficiary",
-            "disableBeneficiary",
-            "createPayoutDestination",
-            "createPayout",
+            *("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
+            *("createPayoutDestination", "createPayout"),
         ),
         each=nullable,
+    ),
+    "What a business has no value of is missing.": document(
+        lambda self, ctx, shown: (
+            _without_null(self, ctx, shown) if shown["beneficiary_type"] == "business" else shown
+        ),
+        operations=("createBeneficiary", "getBeneficiary"),
+        each=("title", "middle_name"),
     ),
     "A tag that has no value is missing.": seam(
         "addresses",
         lambda self, *_: [{"address": wallet["address"]} for wallet in self.usual()],
         operations=("createWallet",),
     ),
-    "What a business has no value of is missing.": document(
-        lambda self, ctx, shown: (
-            {name: value for name, value in shown.items() if name != self.value or value is not None}
-            if shown["beneficiary_type"] == "business"
-            else shown
-        ),
-        operations=("createBeneficiary", "getBeneficiary"),
-        each=("title", "middle_name"),
-    ),
 }
 
 faults["format.enum"] |= {
-    "An enumerated member holds a value that is not listed.": of(
-        Sets,
-        operations=[operation for operation in OPERATION_SETS["all"] if operation != "getAccountBalances"],
-        each=lambda operation: {
-            f"{name} {how}": (name, way)
-            for name in enumerations(operation)
-            if name in members(operation)
-            for how, way in {
-                "unlisted": lambda text: "archived",
-                "capitals": str.upper,
-                "empty": lambda text: "",
-                "number": lambda text: 1,
-                "null": lambda text: None,
-            }.items()
-            if (name, how) != ("account_type", "null")
-        },
+    "An enumerated member holds a value that is not listed.": changing(
+        _enumerated, operations=[name for name in OPERATION_SETS["all"] if name not in BALANCES]
     ),
-    "The status is one of another type of resource.": document(
-        lambda self, ctx, document: {**document, "status": self.value},
+    "The status is one of another type of resource.": setting(
+        {status: ("status", status) for status in ("disabled by", "suspended")},
         operations=("createPayoutDestination",),
-        each=("disabled by", "suspended"),
     ),
-    "An enumerated member of an embedded payout destination holds a value that is not listed.": embedded(
-        lambda self, ctx, document: {**document, self.value: "archived"},
-        operations=EMBEDDING,
-        each=("status", "type"),
+    "An enumerated member of an embedded payout destination holds a value that is not listed.": setting(
+        {name: (name, "archived") for name in ("status", "type")}, embedded, operations=EMBEDDING
     ),
 }
 
@@ -240,15 +200,11 @@ DETAILS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 faults["format.bank-details"] |= {
-    "bank_details, or a member of it, is of another type.": document(
-        lambda self, ctx, document: {**document, "bank_details": self.value(document["bank_details"])},
-        each=DETAILS,
+    "bank_details, or a member of it, is of another type.": changing(
+        {how: ("bank_details", change) for how, change in DETAILS.items()}
     ),
-    "bank_details is an empty array in this currency.": document(
-        lambda self, ctx, document: (
-            {**document, "bank_details": []} if document["currency"] == self.value else document
-        ),
-        each=CURRENCIES,
+    "bank_details is an empty array in this currency.": document.sets(
+        {"bank_details": []}, lambda self, ctx, shown: shown["currency"] == self.value, each=CURRENCIES
     ),
 }
 
@@ -263,34 +219,24 @@ NO_IBANS = {
 }
 
 faults["format.iban"] |= {
-    "An IBAN in bank_details has another form.": document(
-        lambda self, ctx, document: {
-            **document,
-            "bank_details": {**document["bank_details"], "iban": self.value, "ibans": [self.value]},
+    "An IBAN in bank_details has another form.": document.sets(
+        lambda self, ctx, shown: {
+            "bank_details": {**shown["bank_details"], "iban": self.value, "ibans": [self.value]}
         },
         each=NO_IBANS,
     ),
-    "One of the ibans has another form.": document(
-        lambda self, ctx, document: {
-            **document,
+    "One of the ibans has another form.": document.sets(
+        lambda self, ctx, shown: {
             "bank_details": {
-                **document["bank_details"],
-                "ibans": [*document["bank_details"].get("ibans", ()), "none"],
-            },
+                **shown["bank_details"],
+                "ibans": [*shown["bank_details"].get("ibans", ()), "none"],
+            }
         }
     ),
 }
 
 #: Evaluated once, like a default in a class body.
 STARTED = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
-
-UPDATED = [
-    name
-    for name in RULES["format.timestamp-current"].operations
-    if name not in ("createPayin", "getAccountBalances")
-]
-
-CREATES = [name for name in RULES["format.timestamp-current"].operations if name.startswith("create")]
 
 
 def shifted(text: str, **by: float) -> str:
@@ -299,41 +245,33 @@ def shifted(text: str, **by: float) -> str:
     return moved.isoformat() + text[19:]
 
 
+#: Kind -> timestamp in place of the right one.
+LOCAL: dict[str, Change] = {
+    "the start of the process": lambda text: STARTED,
+    "local time, 2 hours ahead": lambda text: shifted(text, hours=2),
+    "local time, 5 hours behind": lambda text: shifted(text, hours=-5),
+}
+
 faults["format.timestamp-current"] |= {
-    "created is the time at which the process started.": document(
-        lambda self, ctx, document: {**document, "created": STARTED}, operations=CREATES
+    "A new resource shows another time than that of the create.": changing(
+        lambda operation: {
+            f"{name}, {how}": (name, change)
+            for name in ("created", "initiated_at")
+            if operation.startswith("create") and (name == "created" or operation == "createPayout")
+            for how, change in LOCAL.items()
+        }
     ),
-    "created is local time that calls itself UTC.": document(
-        lambda self, ctx, document: {**document, "created": shifted(document["created"], hours=self.value)},
-        operations=CREATES,
-        each=(2, -5),
+    "updated lies some time before created, or ahead.": document.sets(
+        lambda self, ctx, shown: {"updated": shifted(shown["created"], **self.value)},
+        operations=[name for name in OPERATION_SETS["all"] if name not in ("createPayin", *BALANCES)],
+        each={"years": {"days": -800}, "two seconds": {"seconds": -2}, "hours ahead": {"hours": 2}},
     ),
-    "updated lies some time before created.": document(
-        lambda self, ctx, document: {**document, "updated": shifted(document["created"], **self.value)},
-        operations=UPDATED,
-        each={"years": {"days": -800}, "two seconds": {"seconds": -2}},
-    ),
-    "updated is local time, hours ahead, that calls itself UTC.": document(
-        lambda self, ctx, document: {**document, "updated": shifted(document["updated"], hours=2)},
-        operations=UPDATED,
-    ),
-    "initiated_at is local time that calls itself UTC.": document(
-        lambda self, ctx, document: {
-            **document,
-            "initiated_at": shifted(document["initiated_at"], hours=self.value),
+    "updated_at of a balance is another time.": changing(
+        {
+            "the beginning of the epoch": ("updated_at", lambda text: "1970-01-01T00:00:00Z"),
+            "local time, hours ahead": ("updated_at", LOCAL["local time, 2 hours ahead"]),
         },
-        operations=("createPayout",),
-        each=(2, -5),
-    ),
-    "initiated_at is the time at which the process started.": document(
-        lambda self, ctx, document: {**document, "initiated_at": STARTED}, operations=("createPayout",)
-    ),
-    "updated_at of a balance is the beginning of the epoch.": balance(
-        lambda self, ctx, element: {**element, "updated_at": "1970-01-01T00:00:00Z"},
-        operations=("getAccountBalances",),
-    ),
-    "updated_at of a balance is local time, hours ahead, that calls itself UTC.": balance(
-        lambda self, ctx, element: {**element, "updated_at": shifted(element["updated_at"], hours=2)},
-        operations=("getAccountBalances",),
+        balance,
+        operations=BALANCES,
     ),
 }

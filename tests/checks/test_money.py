@@ -25,7 +25,7 @@ from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.jobs import BalancesSettle, OthersPay
-from tests.variants.payments import ReservedOnApproval
+from tests.variants.payments import reserved_on_approval
 from tests.variants.replicas import BalancesUneven
 
 UNTOUCHED = "refusal.changes-nothing"
@@ -132,7 +132,7 @@ def test_few_changes_by_others_are_no_violation() -> None:
 
 def test_balances_that_stay_offer_no_occasion_and_one_wait() -> None:
     slept: list[float] = []
-    run = run_on(ReservedOnApproval())
+    run = run_on(reserved_on_approval())
     run.pause = slept.append
     assert judged_in(run).verdict is Verdict.NOT_APPLICABLE
     assert slept == [LONGEST]

@@ -18,7 +18,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from tests.support.runs import run_on
-from tests.variants.answers import ShortListItems
+from tests.variants.answers import short_list_items
 from tests.variants.hurry import hurried
 
 
@@ -93,7 +93,7 @@ def test_a_rule_without_values_does_not_pass(
     ("behaviour", "rule", "operation", "payouts"),
     [
         pytest.param(
-            ShortListItems(), "format.object", "listAccounts", True, id="a member that items need not have"
+            short_list_items(), "format.object", "listAccounts", True, id="a member that items need not have"
         ),
         pytest.param(NothingThere(), "format.money", "getAccountBalances", False, id="no money"),
     ],

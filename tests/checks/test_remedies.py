@@ -25,7 +25,7 @@ from tests.variants.choice import compose
 from tests.variants.demands import BritainOnly
 from tests.variants.hurry import hurried
 from tests.variants.payments import FewAccounts
-from tests.variants.policies import VettedPayees
+from tests.variants.policies import vetted_payees
 from tests.variants.resources import FundsDemanded
 from tests.variants.surroundings import vetted_payee
 from tests.variants.target_files import british, payee
@@ -65,13 +65,6 @@ class Named(Behaviour):
         super().act(ctx)
 
 
-class MoreAccounts(FewAccounts):
-    """The quota of accounts raised."""
-
-    def quotas(self) -> dict[str, tuple[int, int]]:
-        return {"account": (500, 422)}
-
-
 def of_britain(*kinds: str) -> Change:
     """Says what a server in Britain accepts, but for some kinds of resources."""
 
@@ -98,7 +91,7 @@ class Advice(NamedTuple):
 
 
 BRITAIN, FUNDS = partial(compose, BritainOnly), partial(compose, FundsDemanded)
-VETTED, FEW = partial(compose, VettedPayees), partial(compose, FewAccounts)
+VETTED, FEW = partial(compose, vetted_payees), partial(compose, FewAccounts)
 
 #: Part of a British server's target file -> an operation that needs it.
 BRITISH = {
@@ -141,7 +134,7 @@ ADVICE = [
         for kind, operation in BRITISH.items()
     ),
     Advice("] pairs", BRITAIN, "list.walk", "listWallets", of_britain("wallet"), of_britain()),
-    Advice("raise that limit", FEW, "refusal.changes-nothing", "createWallet", mended=MoreAccounts),
+    Advice("raise that limit", FEW, "refusal.changes-nothing", "createWallet", mended=Behaviour),
 ]
 
 

@@ -133,9 +133,14 @@ def _of_cookie(ctx: Context) -> str | None:
     return value if name == "api_key" else None
 
 
-def _bearer(ctx: Context) -> str | None:
+def _token(ctx: Context) -> str | None:
     kind, _, token = (ctx.header(b"authorization") or "").partition(" ")
-    return token if kind.lower() == "bearer" and ctx.header(b"x-signature") is None else None
+    return token if kind.lower() == "bearer" else None
+
+
+def _bearer(ctx: Context) -> str | None:
+    """Returns a bearer token that comes without a signature."""
+    return _token(ctx) if ctx.header(b"x-signature") is None else None
 
 
 #: Kind -> header, and what is read instead if it is missing.
@@ -150,7 +155,7 @@ ELSEWHERE: dict[str, tuple[str, Callable[[Context], str | None]]] = {
 }
 
 
-def _elsewhere(self: Any, ctx: Context, name: str) -> str | None:
+def _elsewhere(self: Any, ctx: Context, name: str) -> Any:
     """Reads another place if a header is missing."""
     value, (missing, elsewhere) = self.usual(), self.value
     return elsewhere(ctx) if value is None and name == missing else value
@@ -278,7 +283,7 @@ faults["auth.bearer-only"] |= {
     "The API key may come as a bearer token.": seam(
         "authentication_header",
         _elsewhere,
-        each={"beside the other three headers": (signing.API_KEY, _bearer)},
+        each={"beside the other three headers": (signing.API_KEY, _token)},
         operations=list(OPERATIONS)[1::2],
     ),
     "A bearer token, whatever it is, does instead of the four headers.": waiving(

@@ -12,10 +12,9 @@ from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, of, seam
 from .completeness import OF_DESTINATIONS
-from .places import document, other
 from .races import pause
 from .resources import paid
-from .rows import adding, after, before, refusing, show, store
+from .rows import adding, after, before, document, other, refusing, show, store
 
 
 def fields_of_beneficiary(operation: str = "") -> list[str]:

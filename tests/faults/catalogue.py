@@ -7,13 +7,9 @@ A row describes the fault in a sentence and overrides one seam of the reference 
     }
 
 The function has the parameters of the seam's method: `self`, the request's context and the others.
-`self.usual(...)` calls the reference server's method, with the same arguments if called without any. A longer
-one is a function with the sentence as its docstring, and a fault of several seams a class:
-
-    @fault("auth.nonce-replay", seam="claim_nonce")
-    def _(self, ctx, nonce):
-        \"\"\"A nonce may be used any number of times.\"\"\"
-        return True
+`self.usual(...)` calls the reference server's method, with the same arguments if called without any. What
+most rows do has a name in rows.py: to leave a step out, refuse, show other members. A fault of several seams
+is `seams({NAME: function, ...})`, or a class:
 
     @fault("auth.nonce-replay")
     class NeverRecorded(Faulty):
@@ -23,7 +19,8 @@ one is a function with the sentence as its docstring, and a fault of several sea
             return True
 
 An override applies to the broken operation only, unless the class sets `everywhere`. One fault is registered
-for each operation of the rule, or with `each` one for each of several values, available as `self.value`.
+for each operation of the rule, or with `each` one for each of several values, available as `self.value`; a
+value may be `Only` for some operations.
 """
 
 from __future__ import annotations
@@ -117,44 +114,36 @@ class Only:
 #: A refusal, its kind, or its status, type and code.
 Error = Refusal | str | tuple[int, str, str]
 
-#: A class or function that is registered.
-Made = TypeVar("Made", bound=Callable[..., Any])
+#: A class that is registered.
+Registered = TypeVar("Registered", bound=Faulty)
 
 
 def fault(
     *rules: str,
-    seam: str = "",
-    base: type[Faulty] = Faulty,
     operations: Iterable[str] | None = None,
     each: Values | Callable[[str], Values] | None = None,
     also: tuple[str, ...] = (),
-) -> Callable[[Made], Made]:
-    """Registers a class, or a function that overrides a seam of `base`, as a fault of each rule, on all or
-    the given operations.
+) -> Callable[[type[Registered]], type[Registered]]:
+    """Registers a class as a fault of each rule, on all or the given operations.
 
     `each` has the values of several kinds, with or without names, or makes them for an operation. Raises
     KeyError for an unknown rule, AttributeError for an unknown seam, and ValueError if no operation is left.
     """
 
-    def register(made: Made) -> Made:
-        behaviour = made if isinstance(made, type) else _overridden(base, made.__doc__ or "", {seam: made})
+    def register(behaviour: type[Registered]) -> type[Registered]:
         _confine(behaviour)
         description = " ".join((behaviour.__doc__ or "").split())
         sentence = description.removesuffix(".")
         for rule in rules:
             covered = RULES[rule].operations
-            chosen = [
-                operation_id
-                for operation_id in covered
-                if operations is None or operation_id in set(operations)
-            ]
+            chosen = [name for name in covered if operations is None or name in {*operations}]
             if not chosen:
                 raise ValueError(f"{behaviour.__name__}: {rule} covers none of the operations")
             for operation in chosen:
                 for label, value in _values(each(operation) if callable(each) else each, operation):
                     kind = f"{sentence}: {label}" if label else sentence
                     FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
-        return made
+        return behaviour
 
     return register
 

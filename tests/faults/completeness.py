@@ -12,9 +12,8 @@ from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, Only, fault, faults, seam, seams
 from .lists import LONG_LISTS
-from .places import another, answer, item, other, succeeded, third
 from .resources import paid
-from .rows import after, where
+from .rows import after, another, answer, item, other, succeeded, third, where
 from .texts import rows_of_lists
 from .walks import IN_ACCOUNTS, Filtered, counted, joined, listing
 

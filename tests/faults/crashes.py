@@ -33,8 +33,7 @@ from .odd_requests import (
     json_of,
     times,
 )
-from .places import succeeded
-from .rows import refusing, where
+from .rows import refusing, succeeded, where
 
 BODY_OPERATIONS = OPERATION_SETS["body"]
 
@@ -203,7 +202,8 @@ faults["http.no-server-error"] |= {
     ),
     "An address without one of its texts is answered with 500.": crashing(
         lambda self, ctx: (
-            bool(address := _document(ctx, "address")) and self.value[1](address, self.value[0])
+            isinstance(address := _document(ctx).get("address"), dict)
+            and self.value[1](address, self.value[0])
         ),
         operations=BODY_OPERATIONS,
         each=lambda operation: {

@@ -13,13 +13,12 @@ from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
+from .bodies import MONEY, OTHERS
 from .catalogue import faults, seam
 from .fields import of_the_query
-from .kinds import MONEY, OTHERS
-from .places import document, other
 from .races import NotAtomic, pause
 from .resources import echoed
-from .rows import adding, after, store
+from .rows import adding, after, document, other, store
 from .texts import LOSSES, rows_of_creates, rows_of_losses
 
 

@@ -12,9 +12,9 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 
+from .bodies import Names, apart, everywhere, fields, in_bodies, unchecked
 from .catalogue import Row, faults, seam, seams
 from .fields import SYNTACTIC, fillable, limited
-from .kinds import Names, apart, everywhere, fields, in_bodies, unchecked
 from .rows import adding, always, skipping, where
 
 
@@ -171,9 +171,8 @@ faults["fields.payin-amount-positive"] |= {
 # ---------------------------------------------------------------------- codes
 
 
-countries, currencies = (
-    fields(lambda field, kind=kind: field.kind == kind) for kind in ("country", "currency")
-)
+countries = fields(lambda field: field.kind == "country")
+currencies = fields(lambda field: field.kind == "currency")
 
 
 def accepting(names: Names, **patterns: str) -> Row:
@@ -217,8 +216,9 @@ faults["fields.country-code"] |= {
     ),
     "A country code is not looked at in one kind of request.": unchecked(
         "check_country",
-        everywhere(countries),
-        operations=("createBeneficiary", "updateBeneficiary", "createPayoutDestination"),
+        lambda operation: (
+            everywhere(countries) if operation == "createPayoutDestination" else in_bodies(countries)
+        )(operation),
     ),
 }
 

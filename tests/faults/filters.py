@@ -11,8 +11,7 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
 from .catalogue import Row, faults, refuse, seam, seams
-from .places import envelope
-from .rows import skipping, where
+from .rows import envelope, skipping, where
 
 
 def changes(name: str, changed: Callable[..., Condition | None], **options: Any) -> Row:

@@ -16,8 +16,7 @@ from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, BALANCE, RESOURCES, limits
 
 from .catalogue import Faulty, Row, faults, of, seam
-from .places import EMBEDDING, balance, document, embedded, lacking
-from .rows import Place, skipping
+from .rows import EMBEDDING, Place, balance, document, embedded, lacking, skipping
 
 
 def references(operation: str) -> list[str]:

@@ -13,8 +13,7 @@ from conformance.reference.refusals import KINDS
 from .catalogue import Row, faults
 from .crashes import POSTS
 from .harness import NO_ANSWER
-from .places import answer, succeeded
-from .rows import refusing, where
+from .rows import answer, refusing, succeeded, where
 
 
 def successes(change: Callable[[Any, Response], Response], **options: Any) -> Row:

@@ -11,8 +11,7 @@ from conformance.reference.seams.lists import FILTERS, ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Only, faults, seam, seams
-from .places import envelope, item, lacking, on_pages
-from .rows import where
+from .rows import envelope, item, lacking, on_pages, where
 
 #: Lists that can have more than ten elements; an account has one wallet for each known pair.
 LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]

@@ -12,8 +12,7 @@ from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Only, faults, refuse, seam, seams
 from .lists import LONG_LISTS
-from .places import envelope
-from .rows import refusing, where
+from .rows import envelope, refusing, where
 
 MOVED = (302, "moved", "moved")
 

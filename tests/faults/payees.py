@@ -42,7 +42,7 @@ class PaysElsewhere(Faulty):
 
 
 def _at_the_place(self: Any, ctx: Context, record: Record | None) -> bool:
-    return _where(ctx, record) == self.value
+    return bool(_where(ctx, record) == self.value)
 
 
 #: Kind -> ids that are taken for a known one.

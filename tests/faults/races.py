@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.test_races import KEYS
@@ -14,7 +15,8 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
 from .again import do_again
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import Faulty, faults, seam, seams
+from .rows import after, before, refusing
 
 #: Seconds between check and action: long enough for all other requests of a race to pass the check.
 PAUSE = 0.02
@@ -32,52 +34,58 @@ class NotAtomic(Faulty):
         return contextlib.nullcontext() if self.here(ctx) else super().transaction(ctx)
 
 
-@fault("auth.nonce-race")
-class ChecksThenRecords(NotAtomic):
-    """A nonce is looked up first and recorded later."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
-            return False
-        pause()
-        ctx.store.claim_nonce(self.nonce_scope(ctx), nonce, ctx.now, self.nonce_expiry(ctx))
-        return True
-
-
-@fault("auth.nonce-race")
-class TwoMayPass(Faulty):
-    """Of several simultaneous requests with one nonce two pass."""
+class Counting(Faulty):
+    """Counts the requests of the operation that wait for a transaction."""
 
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        return _Counted(self, super().transaction(ctx))
+        inner = super().transaction(ctx)
+        return self._counted(inner) if self.here(ctx) else inner
 
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        claimed = super().claim_nonce(ctx, nonce)
-        second = (
-            not claimed
-            and self.state.get("waiting", 0) > 2
-            and nonce not in self.state.setdefault("given", set())
-        )
-        if second:
-            self.state["given"].add(nonce)
-        return claimed or second
-
-
-class _Counted:
-    """Counts the requests that wait for a transaction."""
-
-    def __init__(self, owner: Any, inner: contextlib.AbstractContextManager[Any]) -> None:
-        self.owner, self.inner = owner, inner
-
-    def __enter__(self) -> None:
-        self.owner.state["waiting"] = self.owner.state.get("waiting", 0) + 1
+    @contextlib.contextmanager
+    def _counted(self, inner: contextlib.AbstractContextManager[Any]) -> Iterator[None]:
+        self.state["waiting"] = self.waiting() + 1
         # Long enough for another request of the race to be answered meanwhile, even on a busy machine.
         pause(3)
-        self.inner.__enter__()
+        with inner:
+            try:
+                yield
+            finally:
+                self.state["waiting"] -= 1
 
-    def __exit__(self, *details: Any) -> None:
-        self.owner.state["waiting"] -= 1
-        self.inner.__exit__(*details)
+    def waiting(self) -> int:
+        """Returns the number of requests that wait, or are performed."""
+        return int(self.state.get("waiting", 0))
+
+
+# ---------------------------------------------------------------------- nonces
+
+
+def _check_then_record(self: Any, ctx: Context, nonce: str) -> bool:
+    if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
+        return False
+    pause()
+    self.usual()
+    return True
+
+
+def _two_may_pass(self: Any, ctx: Context, nonce: str) -> bool:
+    if self.usual():
+        return True
+    passed = self.state.setdefault("passed", set())
+    second = self.waiting() > 2 and nonce not in passed
+    passed |= {nonce} if second else set()
+    return bool(second)
+
+
+faults["auth.nonce-race"] |= {
+    "A nonce is looked up first and recorded later.": seam("claim_nonce", _check_then_record, base=NotAtomic),
+    "Of several simultaneous requests with one nonce two pass.": seam(
+        "claim_nonce", _two_may_pass, base=Counting
+    ),
+}
+
+
+# ---------------------------------------------------------------------- idempotency keys
 
 
 class LooksThenActs(NotAtomic):
@@ -90,66 +98,30 @@ class LooksThenActs(NotAtomic):
         return answer
 
 
-@fault("idempotency.race")
-class PerformsAll(LooksThenActs):
-    """Simultaneous requests with one key are all performed."""
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        super().claim_wallet_pair(ctx)
-        return True
-
-
-@fault("idempotency.race", seam="act", base=LooksThenActs)
-def _(self: Any, ctx: Context) -> None:
-    """Simultaneous requests with one key are performed once, but each is answered otherwise."""
+def _answer_otherwise(self: Any, ctx: Context) -> None:
+    """Performs the first of several requests with one key, and answers each otherwise."""
     with self.state.setdefault("lock", threading.Lock()):
-        made = self.state.setdefault("made", {})
-        known = made.get((self.answer_scope(ctx), ctx.key))
-        if known is None:
+        first = self.state.get((self.answer_scope(ctx), ctx.key))
+        if first is None:
             self.usual()
-            made[self.answer_scope(ctx), ctx.key] = ctx.record
+            self.state[self.answer_scope(ctx), ctx.key] = ctx.record
         else:
-            ctx.record = {
-                **known,
-                "id": self.new_id(ctx, KINDS[ctx.operation]),
-                "updated": known["updated"] + 1,
-            }
+            another = {"id": self.new_id(ctx, KINDS[ctx.operation]), "updated": first["updated"] + 1}
+            ctx.record = {**first, **another}
 
 
-@fault("idempotency.race", operations=RULES["idempotency.conflict"].operations)
-class PerformsEachBody(Faulty):
-    """Of simultaneous requests with one key each body is performed once: unique is a key with its body."""
-
-    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        return _Counted(self, super().transaction(ctx))
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        known = self.state.setdefault("known", {}).get((ctx.key, self.fingerprint(ctx)))
-        if known is None and self.state.get("waiting", 0) > 1:
-            ctx.notes["another"] = True
-            return None
-        return known or super().on_other_body(ctx, answer)
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        if ctx.notes.get("another"):
-            self.state["known"][ctx.key, self.fingerprint(ctx)] = response
+def _each_body(self: Any, ctx: Context, answer: Answer) -> Response | None:
+    known = self.state.get((ctx.key, self.fingerprint(ctx)))
+    if known is None and self.waiting() > 1:
+        ctx.notes["another"] = True
+        return None
+    return known or self.usual()  # type: ignore[no-any-return]
 
 
-def _do_and_bring(self: Any, ctx: Context, answer: Answer) -> Any:
-    if self.behaviour.times(ctx) < KEYS:
-        do_again(self.behaviour, ctx)
-    return self.usual()
-
-
-def _forget(ctx: Context) -> None:
-    ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
-
-
-def _bring_some(self: Any, ctx: Context, answer: Answer) -> Any:
-    if self.behaviour.times(ctx) >= KEYS - 1:
-        _forget(ctx)
-    return self.usual()
+def _remember_each(self: Any, ctx: Context, response: Response) -> None:
+    self.usual()
+    if ctx.notes.get("another"):
+        self.state[ctx.key, self.fingerprint(ctx)] = response
 
 
 class CountsReplays(Faulty):
@@ -157,104 +129,133 @@ class CountsReplays(Faulty):
 
     def times(self, ctx: Context) -> int:
         """Returns the number of replays, including this one."""
-        known = self.state.setdefault("counts", {})
-        known[ctx.key] = known.get(ctx.key, 0) + 1
-        return int(known[ctx.key])
+        self.state[ctx.key] = times = self.state.get(ctx.key, 0) + 1
+        return int(times)
+
+
+def _forget_the_last(self: Any, ctx: Context, answer: Answer) -> None:
+    if self.times(ctx) >= KEYS - 1:
+        ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
+
+
+def _do_and_bring(self: Any, ctx: Context, answer: Answer) -> None:
+    if self.times(ctx) < KEYS:
+        do_again(self.behaviour, ctx)
 
 
 faults["idempotency.race"] |= {
-    "After as many repetitions as met, the key is forgotten.": seam(
-        "replayed", _bring_some, base=CountsReplays
+    "Simultaneous requests with one key are all performed.": seam(
+        "claim_wallet_pair", lambda self, ctx: self.usual() or True, base=LooksThenActs
     ),
-    "Those of simultaneous requests that are late are answered with a redirection.": seam(
+    "Simultaneous requests with one key are performed once, but each is answered otherwise.": seam(
+        "act", _answer_otherwise, base=LooksThenActs
+    ),
+    "Of simultaneous requests with one key each body is performed once: unique is a key with its body.": seams(
+        {"on_other_body": _each_body, "remember": _remember_each},
+        base=Counting,
+        operations=RULES["idempotency.conflict"].operations,
+    ),
+    "After as many repetitions as met, the key is forgotten.": before(
+        "replayed", _forget_the_last, base=CountsReplays
+    ),
+    "Those of simultaneous requests that are late are answered with a redirection.": refusing(
         "replayed",
-        lambda self, ctx, answer: (
-            refuse(refusal(303, "moved", "moved")) if self.behaviour.times(ctx) < KEYS else self.usual()
-        ),
+        (303, "moved", "moved"),
+        lambda self, ctx, answer: self.times(ctx) < KEYS,
         base=CountsReplays,
     ),
-    "Simultaneous requests with one key are answered as one, and each is performed.": seam(
+    "Simultaneous requests with one key are answered as one, and each is performed.": before(
         "replayed", _do_and_bring, base=CountsReplays, operations=("createPayout", "createVirtualAccount")
     ),
 }
 
 
-@fault("payout.race", seam="reserve_funds", base=NotAtomic)
-def _(self: Any, ctx: Context) -> None:
-    """The balance is read outside of the transaction that changes it: simultaneous payouts overwrite each
-    other's."""
-    before = ctx.store.balances(self.parent(ctx)["id"])
+# ---------------------------------------------------------------------- payouts, creates and updates
+
+
+def _overwrite(self: Any, ctx: Context) -> None:
+    balances = ctx.store.balances(self.parent(ctx)["id"])
     pause()
-    for balance in before:
+    for balance in balances:
         ctx.store.set_balance(self.parent(ctx)["id"], balance)
+
+
+def _newest(self: Any, ctx: Context) -> None:
+    pause()
+    kind, parent = KINDS[ctx.operation], self.parent(ctx)["id"]
+    (ctx.record,) = ctx.store.select(kind, parent, newest_first=True, limit=1)
+
+
+def _changed_last(self: Any, ctx: Context) -> None:
+    self.state["last"] = ctx.params["beneficiary_id"]
+    pause()
+    ctx.record = self.find(ctx, "beneficiary", self.state["last"])
+
+
+faults["payout.race"] |= {
+    "The balance is read outside of the transaction that changes it, which others overwrite.": before(
+        "reserve_funds", _overwrite, base=NotAtomic
+    )
+}
+
+faults["create.echo"] |= {
+    "A create is answered with the newest of its list: with another's where several come at once.": after(
+        "create",
+        _newest,
+        base=NotAtomic,
+        operations=[name for name in KINDS if name not in ("createPayout", "createWallet")],
+    )
+}
+
+faults["beneficiary.update"] |= {
+    "A PATCH is answered with the beneficiary that was changed last.": after(
+        "update_beneficiary", _changed_last, base=NotAtomic
+    )
+}
+
+
+# ---------------------------------------------------------------------- wallets
+
+
+def _pair(self: Any, ctx: Context) -> tuple[str, str, str]:
+    return (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
+
+
+def _look_then_reserve(self: Any, ctx: Context) -> bool:
+    sql = "SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)"
+    if ctx.store.query(sql, *_pair(self, ctx)):
+        return False
+    pause()
     self.usual()
+    return True
 
 
-@fault("create.echo", operations=[name for name in KINDS if name not in ("createPayout", "createWallet")])
-class ReadsTheNewestBack(NotAtomic):
-    """A create is answered with the newest of its list: with another's where several come at once."""
-
-    def create(self, ctx: Context) -> None:
-        super().create(ctx)
-        pause()
-        kind, parent = KINDS[ctx.operation], self.parent(ctx)["id"]
-        (ctx.record,) = ctx.store.select(kind, parent, newest_first=True, limit=1)
+def _claim_slowly(self: Any, ctx: Context) -> bool:
+    pair = _pair(self, ctx)
+    self.state[pair] = self.state.get(pair, 0) + 1
+    pause()
+    ctx.notes["racing"] = self.state[pair] > 1
+    self.state[pair] -= 1
+    return bool(self.usual())
 
 
-@fault("beneficiary.update")
-class ReadsTheLastChangedBack(NotAtomic):
-    """A PATCH is answered with the beneficiary that was changed last."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        last = self.__dict__.setdefault("last", {})
-        last["id"] = ctx.params["beneficiary_id"]
-        pause()
-        ctx.record = self.find(ctx, "beneficiary", last["id"])
-
-
-@fault("wallet.race")
-class LooksThenReserves(NotAtomic):
-    """A pair is looked up first and reserved later."""
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        pair = (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
-        if ctx.store.query(
-            "SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)", *pair
-        ):
-            return False
-        pause()
-        ctx.store.claim_wallet_pair(*pair)
-        return True
-
-
-@fault("wallet.race")
-class NoneIsLeft(Faulty):
-    """Of several simultaneous creates of one pair none results."""
-
-    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        return _Counted(self, super().transaction(ctx))
-
-    def create(self, ctx: Context) -> None:
-        if self.state.get("waiting", 0) > 2:
-            self.on_duplicate_wallet(ctx)
-        super().create(ctx)
-
-
-@fault("wallet.race")
-class RefusedButThere(NotAtomic):
-    """Of several simultaneous creates of one pair all but one are refused, but all are listed."""
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        racing = self.state.setdefault("racing", {})
-        pair = (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
-        racing[pair] = racing.get(pair, 0) + 1
-        pause()
-        ctx.notes["racing"] = racing[pair] > 1
-        racing[pair] -= 1
-        return super().claim_wallet_pair(ctx)
-
-    def on_duplicate_wallet(self, ctx: Context) -> None:
-        if ctx.notes.get("racing"):
-            self.create(ctx)
-        super().on_duplicate_wallet(ctx)
+faults["wallet.race"] |= {
+    "A pair is looked up first and reserved later.": seam(
+        "claim_wallet_pair", _look_then_reserve, base=NotAtomic
+    ),
+    "Of several simultaneous creates of one pair none results.": before(
+        "create",
+        lambda self, ctx: self.on_duplicate_wallet(ctx) if self.waiting() > 2 else None,
+        base=Counting,
+    ),
+    "Of several simultaneous creates of one pair all but one are refused, but all are listed.": seams(
+        {
+            "claim_wallet_pair": _claim_slowly,
+            "on_duplicate_wallet": lambda self, ctx: [
+                self.create(ctx) if ctx.notes.get("racing") else None,
+                self.usual(),
+            ],
+        },
+        base=NotAtomic,
+    ),
+}

@@ -224,7 +224,7 @@ faults[RULE] |= {
     ),
     "A PATCH with an invalid field changes the fields before it.": when(
         lambda self, ctx, refusal: refusal.kind == "invalid_field" and ctx.beneficiary is not None,
-        lambda self, ctx: store(ctx, ctx.values, [ctx.beneficiary]),
+        lambda self, ctx: store(ctx, ctx.values, [ctx.beneficiary or {}]),
         "updateBeneficiary",
     ),
     "A PATCH that leaves a business without company_name is refused, and done.": seam(
@@ -253,7 +253,7 @@ faults[RULE] |= {
     "A payout to a destination elsewhere is refused, but that becomes a default, or is none any more.": when(
         lambda self, ctx, refusal: (
             refusal.kind.startswith("payout_destination")
-            and _named_destination(ctx).get("is_default", False) is self.value
+            and _named_destination(ctx).get("is_default") is self.value
         ),
         lambda self, ctx: store(ctx, {"is_default": not self.value}, [_named_destination(ctx)]),
         "createPayout",

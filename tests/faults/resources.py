@@ -14,8 +14,7 @@ from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, Only, fault, faults, seam
-from .places import another, document, other, succeeded, third
-from .rows import after, refusing, store, where
+from .rows import after, another, document, other, refusing, store, succeeded, third, where
 
 
 def echoed(operation: str) -> list[str]:

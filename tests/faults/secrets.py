@@ -14,8 +14,7 @@ from conformance.reference.seams.validation import FIELDS
 from .authentication import first_organization
 from .catalogue import Row, faults, of, seam
 from .completeness import OF_DESTINATIONS
-from .places import answer, succeeded
-from .rows import adding, where
+from .rows import adding, answer, succeeded, where
 from .spellings import ReadsAtOtherPaths, open_reads
 
 HIDDEN = ("account_number", "iban", "wallet_address")

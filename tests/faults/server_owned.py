@@ -12,13 +12,12 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ANSWERS, RESOURCES
 
+from .bodies import OTHERS
 from .catalogue import SHOWN_LATER, Faulty, Only, Row, faults, of, seam, seams
 from .crashes import paid_to, paid_to_wallet
-from .kinds import OTHERS
 from .lookups import made_up
-from .places import document
 from .resources import EMPTY_BALANCE
-from .rows import adding, refusing
+from .rows import adding, document, refusing
 
 #: Operation -> members with a value that a new resource does not have.
 INITIAL: dict[str, list[tuple[str, Any]]] = {

@@ -134,12 +134,12 @@ TEMPLATES = {described.path for described in OPERATIONS.values() if described.me
 
 
 class Elsewhere(Faulty):
-    """Serves what the specification does not have to callers that `admit` accepts."""
+    """Serves what the specification does not have."""
 
     everywhere = True
 
     def served(self, ctx: Context) -> Response | None:
-        """Returns the answer to a request that is not documented, if there is one."""
+        """Returns the answer to a request that is not documented, if there is one; calls `admit` before."""
         return None
 
     def admit(self, ctx: Context) -> None:
@@ -149,13 +149,9 @@ class Elsewhere(Faulty):
         if refusal.kind not in ("unknown_path", "unknown_method"):
             return super().render_refusal(ctx, refusal)
         try:
-            response = self.served(ctx)
-            if response is not None:
-                self.admit(ctx)
-                return response
+            return self.served(ctx) or super().render_refusal(ctx, refusal)
         except Refusal as other:
             return super().render_refusal(ctx, other)
-        return super().render_refusal(ctx, refusal)
 
 
 def _collection(operation: str) -> str:
@@ -171,7 +167,10 @@ class ReadsAtOtherPaths(Elsewhere):
 
     def served(self, ctx: Context) -> Response | None:
         document = self.document(ctx) if ctx.request.method == "GET" else None
-        return None if document is None else Response.of(200, document)
+        if document is None:
+            return None
+        self.admit(ctx)
+        return Response.of(200, document)
 
     def document(self, ctx: Context) -> Any:
         """Returns the document at a path, or None."""
@@ -206,6 +205,7 @@ def _all(self: Any, ctx: Context) -> Response | None:
     kind = KINDS[self.operation]
     if ctx.request.method != "GET" or ctx.path.decode() != f"/v1/{_collection(self.operation)}":
         return None
+    self.admit(ctx)
     return Response.of(200, [self.resource(ctx, kind, one) for one in ctx.store.select(kind, None)])
 
 

@@ -116,7 +116,7 @@ class ServesUnknown(Faulty):
 
 def resembling(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
     """Returns the resource whose id resembles the one sent, as `value` compares them."""
-    for record in ctx.store.select(kind, parent and parent["id"]):
+    for record in ctx.store.select(kind, parent["id"] if parent else None):
         if len(identifier) > 5 and self.value(identifier, record["id"]):
             return record if parent else self.top_level(ctx, kind, record["id"])
     return self.usual()
@@ -337,15 +337,19 @@ class OneOrganizationAtATime(Faulty):
         ctx.organization = self.state["caller"]
 
 
-@fault("tenancy.foreign-parent", seam="top_level", operations=("updateBeneficiary",))
-def _(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
-    """Who may send a request to an address is decided once, and holds for all that follow."""
-    allowed: set[bytes] = self.state.setdefault("allowed", set())
-    if ctx.path in allowed and (record := self.find(ctx, kind, identifier)) is not None:
+def _allowed_once(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
+    if ctx.path in self.state and (record := self.find(ctx, kind, identifier)) is not None:
         return record
     record = self.usual()
-    allowed.add(ctx.path)
+    self.state[ctx.path] = True
     return record
+
+
+faults["tenancy.foreign-parent"] |= {
+    "Who may send a request to an address is decided once, and holds for all that follow.": seam(
+        "top_level", _allowed_once, operations=("updateBeneficiary",)
+    )
+}
 
 
 # ---------------------------------------------------------------------- answers that show another's

@@ -14,8 +14,8 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 
 from .catalogue import Row, seam
-from .places import item
 from .resources import free_texts
+from .rows import item
 
 Change = Callable[[str], str | None]
 

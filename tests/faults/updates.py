@@ -14,9 +14,21 @@ from tests.specification import ADDRESS
 from .beneficiaries import KeepsOneDocument, KeptByEach, elsewhere, fields_of_beneficiary, neighbours
 from .catalogue import Faulty, fault, faults, of, seam
 from .creation import changed_address
-from .places import document, other, succeeded, third
 from .resources import paid
-from .rows import adding, after, before, refusing, show, skipping, store, where
+from .rows import (
+    adding,
+    after,
+    before,
+    document,
+    other,
+    refusing,
+    show,
+    skipping,
+    store,
+    succeeded,
+    third,
+    where,
+)
 from .texts import rows_of_losses, rows_of_updates
 
 Test = Callable[[Context, Record], Any]

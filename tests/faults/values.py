@@ -14,7 +14,7 @@ from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
 
 from .catalogue import faults, of, seam
 from .formats import Change, EndsBeforeLineFeed, changing, each_of, enumerations, members, setting
-from .places import EMBEDDING, balance, document, embedded, on_pages
+from .rows import EMBEDDING, balance, document, embedded, on_pages
 
 #: Kind -> change of a timestamp.
 TIMES: dict[str, Callable[[str], Any]] = {

@@ -15,8 +15,7 @@ from conformance.reference.store import Answer
 
 from .catalogue import Faulty, Only, Row, faults, hook, refuse, seam
 from .lists import LONG_LISTS
-from .places import envelope, third, without_the_last
-from .rows import after, before, where
+from .rows import after, before, envelope, third, where, without_the_last
 
 
 def _offset(listing: Listing) -> int:

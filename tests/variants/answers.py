@@ -92,13 +92,11 @@ class MillisecondsRounded(_StoredCoarsely):
         return (instant + 500) // 1000 * 1000
 
 
-@choice()
-class DigitsByMethod(Behaviour):
+@choice(seam="timestamp_text")
+def digits_by_method(self: Behaviour, usual: Usual, ctx: Context, instant: int | None) -> str | None:
     """Shows whole seconds in answers to POST and PATCH, microseconds in answers to GET."""
-
-    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
-        text = super().timestamp_text(ctx, instant)
-        return text if text is None or ctx.request.method == "GET" else f"{text[:19]}Z"
+    text = usual(ctx, instant)
+    return text if text is None or ctx.request.method == "GET" else f"{text[:19]}Z"
 
 
 # ---------------------------------------------------------------------- null and absent
@@ -111,13 +109,11 @@ def null_bank_details(self: Behaviour, usual: Usual, ctx: Context) -> dict[str, 
     return {**dict.fromkeys(names), **usual(ctx)}
 
 
-@choice()
-class ShortListItems(Behaviour):
+@choice(seam="item_fields")
+def short_list_items(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> Sequence[str]:
     """Shows only the required members in list items."""
-
-    def item_fields(self, ctx: Context, kind: str) -> Sequence[str]:
-        optional = {"account": {"object"}, "payout_destination": {"label", "network", "account_number_last4"}}
-        return [name for name in super().item_fields(ctx, kind) if name not in optional.get(kind, ())]
+    optional = {"account": {"object"}, "payout_destination": {"label", "network", "account_number_last4"}}
+    return [name for name in usual(ctx, kind) if name not in optional.get(kind, ())]
 
 
 @choice(seam="destinations")

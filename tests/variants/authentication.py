@@ -54,19 +54,17 @@ def signed_timestamps(self: Behaviour, usual: Usual, ctx: Context, text: str) ->
     return usual(ctx, text.removeprefix("+"))
 
 
-@choice("auth.precedence", "auth.nonce-after-failure")
-class NonceBeforeSignature(Behaviour):
+@choice("auth.precedence", "auth.nonce-after-failure", seam="authentication_steps")
+def nonce_before_signature(self: Behaviour, usual: Usual, ctx: Context) -> Sequence[Step]:
     """Claims the nonce before the signature is checked."""
-
-    def authentication_steps(self, ctx: Context) -> Sequence[Step]:
-        return (
-            self.check_headers_present,
-            self.check_headers_filled,
-            self.check_key,
-            self.check_timestamp,
-            self.check_nonce,
-            self.check_signature,
-        )
+    return (
+        self.check_headers_present,
+        self.check_headers_filled,
+        self.check_key,
+        self.check_timestamp,
+        self.check_nonce,
+        self.check_signature,
+    )
 
 
 @choice("auth.unspecified-codes")
@@ -219,12 +217,10 @@ def keys_optional(self: Behaviour, usual: Usual, ctx: Context) -> str | None:
 # ---------------------------------------------------------------------- tenancy
 
 
-@choice("tenancy.and-validation")
-class ValidatesFirst(Behaviour):
+@choice("tenancy.and-validation", seam="stages")
+def validates_first(self: Behaviour, usual: Usual, ctx: Context) -> Sequence[Stage]:
     """Validates the body before it resolves the path."""
-
-    def stages(self, ctx: Context) -> Sequence[Stage]:
-        return (self.authenticate, self.validate, self.resolve, self.replay, self.check_state, self.act)
+    return (self.authenticate, self.validate, self.resolve, self.replay, self.check_state, self.act)
 
 
 @choice("tenancy.and-validation")

@@ -38,13 +38,11 @@ class ErrorsByField(Behaviour):
         return super().error_document(ctx, refusal)
 
 
-@choice("http.validation-status")
-class InvalidAsUnauthenticated(Behaviour):
+@choice("http.validation-status", seam="refusal_status")
+def invalid_as_unauthenticated(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> int:
     """Answers an invalid body or query with 401, since any 4xx is allowed."""
-
-    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
-        wrong = refusal.kind in VALIDATION and refusal.kind not in ("duplicate_wallet", "insufficient_funds")
-        return 401 if wrong else super().refusal_status(ctx, refusal)
+    wrong = refusal.kind in VALIDATION and refusal.kind not in ("duplicate_wallet", "insufficient_funds")
+    return 401 if wrong else usual(ctx, refusal)
 
 
 @choice("http.validation-status")
@@ -261,9 +259,7 @@ def optional_types_ignored(self: Behaviour, usual: Usual, ctx: Context, field: F
             raise
 
 
-@choice("http.validation-status")
-class NullErrors(Behaviour):
+@choice("http.validation-status", seam="error_document")
+def null_errors(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> Any:
     """Answers a validation error with the body null."""
-
-    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
-        return None if refusal.kind in VALIDATION else super().error_document(ctx, refusal)
+    return None if refusal.kind in VALIDATION else usual(ctx, refusal)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from conformance.contract.operations import OPERATIONS
 
-from . import (
+# Each registers its choices.
+from . import (  # noqa: F401
     answers,
+    authentication,
     bodies,
     databases,
     demands,
@@ -20,7 +25,7 @@ from . import (
     resources,
     routing,
 )
-from . import authentication as auth
+from .choice import CHOICES
 from .surroundings import (
     Folded,
     MethodsNotImplemented,
@@ -35,324 +40,146 @@ from .surroundings import (
 from .target_files import british, payee, payins_off, payouts_off, style, within_ten_seconds
 from .variant import Variant
 
-VARIANTS: tuple[Variant, ...] = (
-    Variant("reference", ()),
-    Variant(
-        "frameworks",
-        (
-            bodies.ErrorsByField,
-            bodies.CodesInAnyCase,
-            bodies.CodesOfAnyLetters,
-            bodies.spaces_trimmed,
-            bodies.AnyAddress,
-            resources.always_ok,
-            resources.UuidIds,
-            resources.Milliseconds,
-            lists.NewestFirst,
-            lists.one_page_at_least,
-            lists.BroughtIntoRange,
-            auth.ValidatesFirst,
-            auth.AnyUuid,
-            auth.signed_timestamps,
-            resources.charset_declared,
-            lists.OddFiltersMatchNothing,
-            resources.SeveralDefaults,
-        ),
-    ),
-    Variant(
-        "strict",
-        (
-            bodies.no_unknown_fields,
-            bodies.strict_json,
-            bodies.json_declared,
-            bodies.syntax_checked,
-            bodies.no_nulls,
-            bodies.AmountsInCents,
-            auth.hexadecimal_nonces,
-            auth.NoBearerBeside,
-            auth.bearer_named,
-            auth.headers_of_cgi,
-            auth.keys_by_their_letters,
-            auth.no_keys_elsewhere,
-            auth.UnspecifiedCodes,
-            resources.no_cards,
-            resources.fiat_destinations_only,
-            resources.details_demanded,
-            resources.disabled_unpaid,
-            resources.disabled_once,
-            resources.FundsDemanded,
-            lists.pages_beyond_refused,
-            lists.canonical_integers,
-            lists.one_status_only,
-            resources.WholeSeconds,
-            oddities.SmallBodies,
-            oddities.plain_texts,
-        ),
-    ),
-    Variant(
-        "lenient",
-        (
-            bodies.TerseErrors,
-            bodies.surrogates_replaced,
-            bodies.AnyDecimal,
-            bodies.NoBodyIsEmpty,
-            bodies.length_in_utf16,
-            auth.signatures_in_any_case,
-            auth.equal_json_replays,
-            auth.no_bodies_on_get,
-            resources.payouts_on_credit,
-            resources.shared_bank_details,
-            resources.FurtherFields,
-            resources.inapplicable_left_out,
-            resources.NumericIds,
-            resources.ReferencesOfAnotherPrefix,
-            lists.first_parameter_counts,
-            resources.balances_from_the_start,
-            resources.TrailingZeros,
-            oddities.repeated_headers,
-        ),
-    ),
-    Variant(
-        "keys of the organization",
-        (
-            auth.KeysOfOrganization,
-            auth.refusals_remembered,
-            auth.NonceBeforeSignature,
-            auth.nonces_of_all,
-            resources.replays_marked,
-            resources.UlidIds,
-            oddities.OtherWords,
-        ),
-    ),
-    Variant(
-        "signature first",
-        (
-            auth.SignatureBeforeTimestamp,
-            auth.foreign_account_forbidden,
-            auth.KeyFirst,
-            resources.accepted_for_later,
-            resources.OrderOfHashes,
-            resources.sparse_bank_details,
-            resources.updated_after_created,
-            resources.stored_masks,
-            resources.Nanoseconds,
-            oddities.OddStatuses,
-        ),
-    ),
-    Variant(
-        "rewritten answers",
-        (
-            resources.ascii_answers,
-            resources.whole_list_items,
-            auth.AnyUuid,
-            auth.KeysBeforeResources,
-            lists.one_page_at_least,
-        ),
-        wrap=Folded,
-    ),
-    Variant("commas", (lists.StatusesWithCommas, lists.BroughtIntoRange), change=style("comma")),
-    Variant("brackets", (lists.StatusesInBrackets, lists.pages_beyond_refused), change=style("brackets")),
-    Variant("fast clock", (resources.WholeSeconds, oddities.white_space), ahead=40),
-    Variant("slow clock", (resources.Milliseconds,), ahead=-40),
-    Variant("no date", (resources.NoDate,)),
-    Variant(
-        "invalid as unauthenticated", (bodies.InvalidAsUnauthenticated, lists.documented_parameters_only)
-    ),
-    Variant("rate limited", (resources.always_ok,), wrap=RateLimited),
-    Variant("one at a time", (bodies.TerseErrors,), wrap=OneAtATime),
-    Variant("payins off", (resources.FurtherFields,), wrap=NoPayins, change=payins_off),
-    Variant("payins not built", (), wrap=NoPayins, unreached=("createPayin",)),
-    Variant("payouts off", (resources.FundsDemanded,), change=payouts_off),
-    Variant("plain web server", (bodies.ErrorsByField, oddities.SmallBodies), wrap=PlainNotFound),
-    Variant("Britain only", (demands.BritainOnly, resources.details_demanded), change=british),
-    Variant("pair once", (resources.pair_once_per_organization,), unreached=("createWallet", "listWallets")),
-    Variant("settles", (jobs.BalancesSettle, jobs.JobsVerify, jobs.rows_touched, answers.MembersThatChange)),
-    Variant(
-        "busy", (jobs.OtherClients, jobs.BalancesSettle, jobs.StatusesReviewed, answers.members_everywhere)
-    ),
-    Variant(
-        "policies",
-        (
-            policies.PayeesReviewed,
-            policies.in_the_red,
-            policies.frozen_when_disabled,
-            policies.body_before_key,
-            policies.SecondsInLists,
-            policies.LongOddIds,
-            policies.MembersWithin,
-        ),
-        unreached=("disableBeneficiary",),
-    ),
-    Variant(
-        "few of each",
-        (policies.FewOfEach, policies.DailyLimit),
-        unreached=("createPayout", "createPayoutDestination", "createVirtualAccount"),
-    ),
-    Variant("same payout once", (policies.SamePayoutOnce,), unreached=("createPayout",)),
-    Variant("payees screened", (jobs.PayeesScreened,)),
-    Variant("reads behind", (replicas.ReadsBehind,)),
-    Variant("others pay", (jobs.OthersPay, jobs.JobsVerify)),
-    Variant(
-        "cut",
-        (answers.MillisecondsCut, replicas.ListsSoon, answers.null_bank_details, answers.ShortListItems),
-    ),
-    Variant("rounded", (answers.MillisecondsRounded, replicas.ReadsFromReplicas, answers.embedded_list_form)),
-    Variant("late", (replicas.ListsLate,)),
-    Variant("very late", (replicas.ListsVeryLate,), change=within_ten_seconds),
-    Variant("vetted payees", (policies.VettedPayees,), change=payee, fill=vetted_payee),
-    Variant("totals of lists behind", (replicas.TotalsBehind, jobs.OtherClients)),
-    Variant("elements of lists behind", (replicas.ElementsBehind, jobs.OtherClientsSeldom)),
-    Variant("filters behind", (replicas.FiltersBehind,)),
-    Variant("lists uneven", (replicas.ListsUneven, jobs.OtherClients)),
-    Variant("lists in turn", (replicas.ListsInTurn, answers.DigitsByMethod)),
-    Variant("reads uneven", (replicas.ReadsUneven,)),
-    Variant("reads in turn", (replicas.ReadsInTurn, jobs.StatusesMove)),
-    Variant(
-        "nobody twice",
-        (
-            demands.UniqueNames,
-            demands.UniquePeople,
-            demands.UniqueBankAccounts,
-            demands.UniqueLabels,
-            demands.SecondDefaultRefused,
-        ),
-    ),
-    Variant(
-        "payment network",
-        (
-            demands.titles_listed,
-            demands.companies_of_businesses,
-            demands.tax_ids_of_aform,
-            demands.LatinNames,
-            demands.NamesWithoutDigits,
-            demands.emails_in_lower_case,
-            demands.phones_as_e164,
-            demands.bank_accounts_found,
-            answers.scaled_replays,
-        ),
-        wrap=MethodsNotImplemented,
-    ),
-    Variant(
-        "autoincrement",
-        (
-            databases.SerialIds,
-            databases.DatabaseAhead,
-            databases.LastChangedFirst,
-            databases.unchanged_stays,
-            databases.disabled_stays,
-            databases.empty_key_is_none,
-            routing.SpellingsServed,
-            routing.ParametersOfSegments,
-            payments.empty_is_null,
-            payments.FeesTaken,
-            lists.DatesInUtc,
-        ),
-    ),
-    Variant(
-        "what is there",
-        (
-            databases.AccountsFound,
-            databases.PeopleFound,
-            databases.VirtualAccountsFound,
-            databases.DatabaseBehind,
-            databases.NanosecondsThenMicroseconds,
-            databases.ByName,
-            databases.keys_everywhere,
-            routing.UndocumentedReads,
-            payments.ReservedOnApproval,
-            payments.OtherWordsForMethods,
-            auth.NonceFirst,
-        ),
-    ),
-    Variant("gets from a replica", (replicas.GetsFromReplica,)),
-    Variant("destinations from a replica", (replicas.DestinationsFromReplica,)),
-    Variant("destinations from two replicas in turn", (replicas.DestinationsInTurn,)),
-    Variant("commits late", (replicas.CommitsLate,)),
-    Variant("commits late, refusals remembered", (replicas.CommitsLate, auth.refusals_remembered)),
-    Variant("gets uneven", (replicas.GetsUneven,)),
-    Variant("destinations uneven", (replicas.DestinationsUneven, resources.WholeSeconds)),
-    Variant(
-        "gets and destinations from a replica", (replicas.DestinationsFromReplica, replicas.GetsFromReplica)
-    ),
-    Variant(
-        "bank",
-        (
-            payments.bank_details_checked,
-            payments.FittingFieldsOnly,
-            payments.addresses_checked,
-            payments.ascii_texts,
-            payments.wallet_codes_in_any_case,
-            payments.several_addresses,
-            payments.dollars_in_cents,
-            routing.paths_not_implemented,
-            bodies.NullErrors,
-        ),
-    ),
-    Variant(
-        "quotas",
-        (payments.FewPeople, payments.FewVirtualAccounts, payments.FewPayouts),
-        unreached=tuple(
+#: Server: its choices.
+_CHOSEN = """
+reference:
+frameworks: ErrorsByField, CodesInAnyCase, CodesOfAnyLetters, spaces_trimmed, AnyAddress, always_ok,
+    uuid_ids, Milliseconds, NewestFirst, one_page_at_least, BroughtIntoRange, validates_first, AnyUuid,
+    signed_timestamps, charset_declared, OddFiltersMatchNothing, several_defaults
+strict: no_unknown_fields, strict_json, json_declared, syntax_checked, no_nulls, AmountsInCents,
+    hexadecimal_nonces, NoBearerBeside, bearer_named, headers_of_cgi, keys_by_their_letters,
+    no_keys_elsewhere, UnspecifiedCodes, no_cards, fiat_destinations_only, details_demanded,
+    disabled_unpaid, disabled_once, FundsDemanded, pages_beyond_refused, canonical_integers,
+    one_status_only, WholeSeconds, SmallBodies, plain_texts
+lenient: TerseErrors, surrogates_replaced, AnyDecimal, NoBodyIsEmpty, length_in_utf16,
+    signatures_in_any_case, equal_json_replays, no_bodies_on_get, payouts_on_credit,
+    shared_bank_details, FurtherFields, inapplicable_left_out, numeric_ids, ReferencesOfAnotherPrefix,
+    first_parameter_counts, balances_from_the_start, TrailingZeros, repeated_headers
+keys of the organization: KeysOfOrganization, refusals_remembered, nonce_before_signature,
+    nonces_of_all, replays_marked, ulid_ids, OtherWords
+signature first: SignatureBeforeTimestamp, foreign_account_forbidden, KeyFirst, accepted_for_later,
+    order_of_hashes, sparse_bank_details, updated_after_created, stored_masks, nanoseconds, OddStatuses
+rewritten answers: ascii_answers, whole_list_items, AnyUuid, KeysBeforeResources, one_page_at_least
+commas: StatusesWithCommas, BroughtIntoRange
+brackets: StatusesInBrackets, pages_beyond_refused
+fast clock: WholeSeconds, white_space
+slow clock: Milliseconds
+no date: no_date
+invalid as unauthenticated: invalid_as_unauthenticated, documented_parameters_only
+rate limited: always_ok
+one at a time: TerseErrors
+payins off: FurtherFields
+payins not built:
+payouts off: FundsDemanded
+plain web server: ErrorsByField, SmallBodies
+Britain only: BritainOnly, details_demanded
+pair once: pair_once_per_organization
+settles: BalancesSettle, JobsVerify, rows_touched, MembersThatChange
+busy: OtherClients, BalancesSettle, StatusesReviewed, members_everywhere
+policies: PayeesReviewed, in_the_red, frozen_when_disabled, body_before_key, seconds_in_lists,
+    long_odd_ids, MembersWithin
+few of each: FewOfEach, DailyLimit
+same payout once: SamePayoutOnce
+payees screened: PayeesScreened
+reads behind: ReadsBehind
+others pay: OthersPay, JobsVerify
+cut: MillisecondsCut, ListsSoon, null_bank_details, short_list_items
+rounded: MillisecondsRounded, ReadsFromReplicas, embedded_list_form
+late: ListsLate
+very late: ListsVeryLate
+vetted payees: vetted_payees
+totals of lists behind: TotalsBehind, OtherClients
+elements of lists behind: elements_behind, OtherClientsSeldom
+filters behind: filters_behind
+lists uneven: ListsUneven, OtherClients
+lists in turn: ListsInTurn, digits_by_method
+reads uneven: ReadsUneven
+reads in turn: ReadsInTurn, StatusesMove
+nobody twice: UniqueNames, UniquePeople, UniqueBankAccounts, UniqueLabels, second_default_refused
+payment network: titles_listed, companies_of_businesses, tax_ids_of_aform, latin_names,
+    NamesWithoutDigits, emails_in_lower_case, phones_as_e164, bank_accounts_found, scaled_replays
+autoincrement: serial_ids, DatabaseAhead, LastChangedFirst, unchanged_stays, disabled_stays,
+    empty_key_is_none, SpellingsServed, ParametersOfSegments, empty_is_null, FeesTaken, dates_in_utc
+what is there: AccountsFound, PeopleFound, VirtualAccountsFound, DatabaseBehind,
+    nanoseconds_then_microseconds, ByName, keys_everywhere, UndocumentedReads, reserved_on_approval,
+    OtherWordsForMethods, NonceFirst
+gets from a replica: GetsFromReplica
+destinations from a replica: DestinationsFromReplica
+destinations from two replicas in turn: DestinationsInTurn
+commits late: CommitsLate
+commits late, refusals remembered: CommitsLate, refusals_remembered
+gets uneven: GetsUneven
+destinations uneven: DestinationsUneven, WholeSeconds
+gets and destinations from a replica: DestinationsFromReplica, GetsFromReplica
+bank: bank_details_checked, FittingFieldsOnly, addresses_checked, ascii_texts, wallet_codes_in_any_case,
+    several_addresses, dollars_in_cents, paths_not_implemented, null_errors
+quotas: FewPeople, FewVirtualAccounts, FewPayouts
+few accounts: FewAccounts
+furnished: AccountsFurnished
+furnished later: AccountsFurnishedLater
+periods checked: periods_checked, UnknownValuesPassedOver
+balances uneven: BalancesUneven
+defaults moved later: DefaultsMovedLater
+first default stays: first_default_stays
+crowded customer:
+crowded neighbour: NewestFirst
+limited behind authentication: LimitedBehindAuthentication
+limited twice:
+corridors: AmountsScaled, amounts_capped, currency_of_the_destination, IdsOfAForm, echoing_errors,
+    PersonsWithoutDigits
+one of each currency: one_of_each_currency, periods_checked
+virtual accounts of one organization: VirtualAccountsOfOne
+without chunked bodies: ReadsNoChunks
+alike in all answers: like_all_answers
+implied otherwise: keys_optional, unassigned_codes, optional_types_ignored
+nothing implied: unauthenticated_otherwise, signature_shown, random_uuids_only, parsed_bodies_compared,
+    references_invalid, any_destination_of_the_account, payins_of_any_amount, no_rates_yet,
+    texts_composed, basic_plane_only, updated_stays, empty_patch_refused_first, empty_patch_refused,
+    business_without_name, plain_content_type_only, length_required, half_masked
+"""
+
+#: Server -> what it needs beside its choices.
+_SURROUNDED: dict[str, dict[str, Any]] = {
+    "rewritten answers": {"wrap": Folded},
+    "commas": {"change": style("comma")},
+    "brackets": {"change": style("brackets")},
+    "fast clock": {"ahead": 40},
+    "slow clock": {"ahead": -40},
+    "rate limited": {"wrap": RateLimited},
+    "one at a time": {"wrap": OneAtATime},
+    "payins off": {"wrap": NoPayins, "change": payins_off},
+    "payins not built": {"wrap": NoPayins, "unreached": ("createPayin",)},
+    "payouts off": {"change": payouts_off},
+    "plain web server": {"wrap": PlainNotFound},
+    "Britain only": {"change": british},
+    "pair once": {"unreached": ("createWallet", "listWallets")},
+    "policies": {"unreached": ("disableBeneficiary",)},
+    "few of each": {"unreached": ("createPayout", "createPayoutDestination", "createVirtualAccount")},
+    "same payout once": {"unreached": ("createPayout",)},
+    "very late": {"change": within_ten_seconds},
+    "vetted payees": {"change": payee, "fill": vetted_payee},
+    "payment network": {"wrap": MethodsNotImplemented},
+    "quotas": {
+        "unreached": tuple(
             name for name in OPERATIONS if name not in ("createAccount", "listAccounts", "createPayin")
-        ),
+        )
+    },
+    "few accounts": {"unreached": tuple(OPERATIONS)},
+    "crowded customer": {"fill": crowded_customer},
+    "crowded neighbour": {"fill": crowded_neighbour},
+    "limited twice": {"wrap": networks.LimitedTwice, "unreached": tuple(OPERATIONS)},
+    "one of each currency": {
+        "unreached": ("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount")
+    },
+    "virtual accounts of one organization": {
+        "unreached": ("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount")
+    },
+}
+
+VARIANTS: tuple[Variant, ...] = (
+    *(
+        Variant(name, tuple(CHOICES[each] for each in re.findall(r"\w+", names)), **_SURROUNDED.get(name, {}))
+        for name, names in re.findall(r"^(\S[^:]*):(.*(?:\n +.*)*)", _CHOSEN, re.MULTILINE)
     ),
-    Variant("few accounts", (payments.FewAccounts,), unreached=tuple(OPERATIONS)),
-    Variant("furnished", (jobs.AccountsFurnished,)),
-    Variant("furnished later", (jobs.AccountsFurnishedLater,)),
-    Variant("periods checked", (lists.periods_checked, lists.UnknownValuesPassedOver)),
-    Variant("balances uneven", (replicas.BalancesUneven,)),
-    Variant("defaults moved later", (jobs.DefaultsMovedLater,)),
-    Variant("first default stays", (demands.FirstDefaultStays,)),
-    Variant("crowded customer", (), fill=crowded_customer),
-    Variant("crowded neighbour", (lists.NewestFirst,), fill=crowded_neighbour),
     *(Variant(name, (), wrap=between) for name, between in networks.BETWEEN.items()),
-    Variant("limited behind authentication", (networks.LimitedBehindAuthentication,)),
-    Variant("limited twice", (), wrap=networks.LimitedTwice, unreached=tuple(OPERATIONS)),
-    Variant(
-        "corridors",
-        (
-            payments.AmountsScaled,
-            payments.amounts_capped,
-            payments.currency_of_the_destination,
-            auth.IdsOfAForm,
-            oddities.echoing_errors,
-            demands.PersonsWithoutDigits,
-        ),
-    ),
-    Variant(
-        "one of each currency",
-        (policies.one_of_each_currency, lists.periods_checked),
-        unreached=("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount"),
-    ),
-    Variant(
-        "virtual accounts of one organization",
-        (policies.VirtualAccountsOfOne,),
-        unreached=("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount"),
-    ),
-    Variant("without chunked bodies", (implied.ReadsNoChunks,)),
-    Variant("alike in all answers", (networks.like_all_answers,)),
-    Variant(
-        "implied otherwise", (auth.keys_optional, bodies.unassigned_codes, bodies.optional_types_ignored)
-    ),
-    Variant(
-        "nothing implied",
-        (
-            implied.unauthenticated_otherwise,
-            implied.signature_shown,
-            implied.random_uuids_only,
-            implied.parsed_bodies_compared,
-            implied.references_invalid,
-            implied.any_destination_of_the_account,
-            implied.payins_of_any_amount,
-            implied.no_rates_yet,
-            implied.texts_composed,
-            implied.basic_plane_only,
-            implied.updated_stays,
-            implied.empty_patch_refused_first,
-            implied.empty_patch_refused,
-            implied.business_without_name,
-            implied.plain_content_type_only,
-            implied.length_required,
-            implied.half_masked,
-        ),
-    ),
 )

@@ -55,6 +55,13 @@ def choice(
     return register
 
 
+def varied(
+    name: str, sentence: str, base: type[Behaviour], *rules: str, **attributes: Any
+) -> type[Behaviour]:
+    """Registers a mixin that has other attributes than its base, as another answer to these open rules."""
+    return choice(*rules)(type(name, (base,), {"__doc__": sentence, **attributes}))
+
+
 def _overriding(seam: str, function: Callable[..., Any]) -> type[Behaviour]:
     """Returns a mixin that overrides a seam by a function. Raises AttributeError for an unknown seam."""
     getattr(Behaviour, seam)

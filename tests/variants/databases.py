@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import KINDS
 
-from .choice import Usual, choice
+from .choice import Usual, choice, varied
 
 
-@choice()
-class SerialIds(Behaviour):
+@choice(seam="new_id")
+def serial_ids(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> str:
     """Numbers the rows of each table from 1."""
-
-    def new_id(self, ctx: Context, kind: str) -> str:
-        rows = ctx.store.query("SELECT COUNT(*) FROM resources WHERE kind = ?", kind)
-        return f"{PREFIXES[kind]}{rows[0][0] + 1}"
+    rows = ctx.store.query("SELECT COUNT(*) FROM resources WHERE kind = ?", kind)
+    return f"{PREFIXES[kind]}{rows[0][0] + 1}"
 
 
 class _DatabaseClock(Behaviour):
@@ -33,58 +30,51 @@ class _DatabaseClock(Behaviour):
         return super().instant(ctx) + self.ahead
 
 
-@choice()
-class DatabaseAhead(_DatabaseClock):
-    """Sets the database's clock four minutes ahead."""
-
-    ahead = 240_000_000
-
-
-@choice()
-class DatabaseBehind(_DatabaseClock):
-    """Sets the database's clock four minutes behind."""
-
-    ahead = -240_000_000
+DatabaseAhead = varied(
+    "DatabaseAhead", "Sets the database's clock four minutes ahead.", _DatabaseClock, ahead=240_000_000
+)
+DatabaseBehind = varied(
+    "DatabaseBehind", "Sets the database's clock four minutes behind.", _DatabaseClock, ahead=-240_000_000
+)
 
 
-@choice()
-class NanosecondsThenMicroseconds(Behaviour):
+@choice(seam="timestamp_text")
+def nanoseconds_then_microseconds(
+    self: Behaviour, usual: Usual, ctx: Context, instant: int | None
+) -> str | None:
     """Answers a write in nanoseconds; the database rounds them to microseconds."""
-
-    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
-        text = super().timestamp_text(ctx, instant)
-        new = ctx.record is not None and instant == ctx.record["created"] == self.instant(ctx)
-        if text is None or len(text) != 27 or not new:
-            return text
-        return f"{text[:-1]}{ctx.now % 500:03d}Z"
+    text = usual(ctx, instant)
+    new = ctx.record is not None and instant == ctx.record["created"] == self.instant(ctx)
+    if text is None or len(text) != 27 or not new:
+        return text
+    return f"{text[:-1]}{ctx.now % 500:03d}Z"
 
 
-class _Ordered(Behaviour, ABC):
+class _Ordered(Behaviour):
     """Orders lists by a column."""
 
-    @abstractmethod
-    def order(self, record: Record) -> tuple[Any, ...]:
-        """Returns the sort key of an element."""
+    #: Returns the sort key of an element.
+    order: Callable[[Record], tuple[Any, ...]] = staticmethod(lambda record: ())
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
         records = sorted(super().fetch(ctx, listing), key=self.order)
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 
 
-@choice("list.order")
-class LastChangedFirst(_Ordered):
-    """Lists the most recently updated elements first."""
-
-    def order(self, record: Record) -> tuple[Any, ...]:
-        return (-int(record["updated"]), record["id"])
-
-
-@choice("list.order")
-class ByName(_Ordered):
-    """Orders lists by name or label."""
-
-    def order(self, record: Record) -> tuple[Any, ...]:
-        return (record.get("name") or record.get("label") or "", record["id"])
+LastChangedFirst = varied(
+    "LastChangedFirst",
+    "Lists the most recently updated elements first.",
+    _Ordered,
+    "list.order",
+    order=staticmethod(lambda record: (-int(record["updated"]), record["id"])),
+)
+ByName = varied(
+    "ByName",
+    "Orders lists by name or label.",
+    _Ordered,
+    "list.order",
+    order=staticmethod(lambda record: (record.get("name") or record.get("label") or "", record["id"])),
+)
 
 
 # ---------------------------------------------------------------------- existing resources
@@ -93,47 +83,37 @@ class ByName(_Ordered):
 class _Found(Behaviour):
     """Returns an existing equal resource instead of creating another."""
 
-    def same(self, ctx: Context) -> Callable[[Record], bool] | None:
-        """Returns a predicate for resources equal to the requested one, or None to create it."""
-        return None
+    #: Operation -> the fields in which equal resources are equal.
+    equal: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def create(self, ctx: Context) -> None:
-        same = self.same(ctx)
-        for other in ctx.store.select(KINDS[ctx.operation], self.parent(ctx)["id"]) if same else ():
-            assert same is not None
-            if same(other):
-                ctx.record = other
-                return
+        for one in type(self).__mro__:
+            names = vars(one).get("equal", {}).get(ctx.operation)
+            for other in ctx.store.select(KINDS[ctx.operation], self.parent(ctx)["id"]) if names else ():
+                if all(ctx.values.get(name) == other.get(name) for name in names):
+                    ctx.record = other
+                    return
         super().create(ctx)
 
 
-def _equal(ctx: Context, *names: str) -> Callable[[Record], bool]:
-    return lambda other: all(ctx.values.get(name) == other.get(name) for name in names)
-
-
-@choice()
-class AccountsFound(_Found):
-    """Returns the customer's existing account of the same name."""
-
-    def same(self, ctx: Context) -> Callable[[Record], bool] | None:
-        return _equal(ctx, "name") if ctx.operation == "createAccount" else super().same(ctx)
-
-
-@choice()
-class PeopleFound(_Found):
-    """Returns the account's existing beneficiary with the same e-mail address."""
-
-    def same(self, ctx: Context) -> Callable[[Record], bool] | None:
-        return _equal(ctx, "email") if ctx.operation == "createBeneficiary" else super().same(ctx)
-
-
-@choice()
-class VirtualAccountsFound(_Found):
-    """Returns the existing virtual account with the same currency and label."""
-
-    def same(self, ctx: Context) -> Callable[[Record], bool] | None:
-        created = ctx.operation == "createVirtualAccount"
-        return _equal(ctx, "currency", "label") if created else super().same(ctx)
+AccountsFound = varied(
+    "AccountsFound",
+    "Returns the customer's existing account of the same name.",
+    _Found,
+    equal={"createAccount": ("name",)},
+)
+PeopleFound = varied(
+    "PeopleFound",
+    "Returns the account's existing beneficiary with the same e-mail address.",
+    _Found,
+    equal={"createBeneficiary": ("email",)},
+)
+VirtualAccountsFound = varied(
+    "VirtualAccountsFound",
+    "Returns the existing virtual account with the same currency and label.",
+    _Found,
+    equal={"createVirtualAccount": ("currency", "label")},
+)
 
 
 # ---------------------------------------------------------------------- updates without a change

@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
-from .choice import Usual, choice
+from .choice import Usual, choice, varied
 
 
 class _UniqueValues(Behaviour):
@@ -23,13 +23,15 @@ class _UniqueValues(Behaviour):
         #: Organization, resource type, field and value -> id of the resource.
         self._taken: dict[tuple[Any, ...], str] = {}
 
-    def unique_fields(self) -> frozenset[tuple[str, str]]:
-        """Returns the resource types with their unique fields."""
-        return frozenset()
+    #: Resource types with fields that are unique in it.
+    unique: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def _claims(self, ctx: Context, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         assert ctx.organization is not None
-        for kind, name in sorted(self.unique_fields()):
+        # A server may make several of these choices.
+        for kind, name in sorted(
+            {each for one in type(self).__mro__ for each in vars(one).get("unique", ())}
+        ):
             if kind == KINDS[ctx.operation] and values.get(name):
                 yield (ctx.organization.id, kind, name, str(values[name]))
 
@@ -50,47 +52,36 @@ class _UniqueValues(Behaviour):
         return super().patched(ctx, record)
 
 
-@choice()
-class UniqueNames(_UniqueValues):
-    """Requires unique account names."""
+_NUMBERS = ("account_number", "iban", "wallet_address")
 
-    def unique_fields(self) -> frozenset[tuple[str, str]]:
-        return super().unique_fields() | {("account", "name")}
-
-
-@choice()
-class UniquePeople(_UniqueValues):
-    """Requires unique tax ids, e-mail addresses and phone numbers of beneficiaries."""
-
-    def unique_fields(self) -> frozenset[tuple[str, str]]:
-        people = {("beneficiary", name) for name in ("tax_id", "email", "phone")}
-        return super().unique_fields() | people
-
-
-@choice()
-class UniqueBankAccounts(_UniqueValues):
-    """Requires unique bank accounts and wallet addresses."""
-
-    def unique_fields(self) -> frozenset[tuple[str, str]]:
-        numbers = {("payout_destination", name) for name in ("account_number", "iban", "wallet_address")}
-        return super().unique_fields() | numbers
-
-
-@choice()
-class UniqueLabels(_UniqueValues):
-    """Requires unique labels within a resource type."""
-
-    def unique_fields(self) -> frozenset[tuple[str, str]]:
-        kinds = ("payout_destination", "virtual_account", "wallet")
-        return super().unique_fields() | {(kind, "label") for kind in kinds}
+UniqueNames = varied(
+    "UniqueNames", "Requires unique account names.", _UniqueValues, unique=(("account", "name"),)
+)
+UniquePeople = varied(
+    "UniquePeople",
+    "Requires unique tax ids, e-mail addresses and phone numbers of beneficiaries.",
+    _UniqueValues,
+    unique=tuple(("beneficiary", name) for name in ("tax_id", "email", "phone")),
+)
+UniqueBankAccounts = varied(
+    "UniqueBankAccounts",
+    "Requires unique bank accounts and wallet addresses.",
+    _UniqueValues,
+    unique=tuple(("payout_destination", name) for name in _NUMBERS),
+)
+UniqueLabels = varied(
+    "UniqueLabels",
+    "Requires unique labels within a resource type.",
+    _UniqueValues,
+    unique=tuple((kind, "label") for kind in ("payout_destination", "virtual_account", "wallet")),
+)
 
 
 @choice(seam="create_destination")
 def bank_accounts_found(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Returns the beneficiary's existing destination with the same bank account or wallet address."""
-    numbers = ("account_number", "iban", "wallet_address")
     for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
-        if any(ctx.values.get(name) and ctx.values[name] == other.get(name) for name in numbers):
+        if any(ctx.values.get(name) and ctx.values[name] == other.get(name) for name in _NUMBERS):
             ctx.record = other
             return
     usual(ctx)
@@ -125,14 +116,12 @@ def tax_ids_of_aform(self: Behaviour, usual: Usual, ctx: Context, field: Field, 
         raise self.invalid(ctx, field, "malformed", "is malformed")
 
 
-@choice(breaks=("fields.other-scripts",))
-class LatinNames(Behaviour):
+@choice(breaks=("fields.other-scripts",), seam="check_value")
+def latin_names(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
     """Limits names to the ASCII characters of payment messages."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        if isinstance(value, str) and field.name.endswith("name") and not value.isascii():
-            raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+    usual(ctx, field, value)
+    if isinstance(value, str) and field.name.endswith("name") and not value.isascii():
+        raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
 
 
 @choice()
@@ -147,11 +136,12 @@ class PersonsWithoutDigits(Behaviour):
             raise self.invalid(ctx, field, "invalid_characters", "holds a digit")
 
 
-@choice()
-class NamesWithoutDigits(PersonsWithoutDigits):
-    """Refuses digits in all names of persons."""
-
-    names = (*PersonsWithoutDigits.names, "display_name")
+NamesWithoutDigits = varied(
+    "NamesWithoutDigits",
+    "Refuses digits in all names of persons.",
+    PersonsWithoutDigits,
+    names=(*PersonsWithoutDigits.names, "display_name"),
+)
 
 
 @choice(breaks=("create.text-exact", "beneficiary.update-text-exact"), seam="kept_value")
@@ -178,25 +168,21 @@ def _default_there(behaviour: Behaviour, ctx: Context) -> bool:
     return any(other.get("is_default") for other in others)
 
 
-@choice("destination.second-default")
-class SecondDefaultRefused(Behaviour):
+@choice("destination.second-default", seam="check_state")
+def second_default_refused(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Refuses a second default destination."""
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        asked = ctx.operation == "createPayoutDestination" and ctx.values.get("is_default")
-        if asked and _default_there(self, ctx):
-            raise Refusal("invalid_field", "There is a default already.", "is_default", "default_exists")
+    usual(ctx)
+    asked = ctx.operation == "createPayoutDestination" and ctx.values.get("is_default")
+    if asked and _default_there(self, ctx):
+        raise Refusal("invalid_field", "There is a default already.", "is_default", "default_exists")
 
 
-@choice("destination.second-default")
-class FirstDefaultStays(Behaviour):
+@choice("destination.second-default", seam="create_destination")
+def first_default_stays(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Keeps the first default destination, and creates a second one as non-default."""
-
-    def create_destination(self, ctx: Context) -> None:
-        if ctx.values.get("is_default") and _default_there(self, ctx):
-            ctx.values = {**ctx.values, "is_default": False}
-        super().create_destination(ctx)
+    if ctx.values.get("is_default") and _default_there(self, ctx):
+        ctx.values = {**ctx.values, "is_default": False}
+    usual(ctx)
 
 
 @choice()

@@ -26,30 +26,30 @@ from .variant import Tables, Variant, Wrap
 
 #: Groups of choices and proxies of which a server can have only one.
 EXCLUSIVE = (
-    {"WholeSeconds", "Milliseconds", "Nanoseconds", "TrailingZeros", "MillisecondsCut", "MillisecondsRounded",
-     "SecondsInLists", "DigitsByMethod", "NanosecondsThenMicroseconds"},
+    {"WholeSeconds", "Milliseconds", "nanoseconds", "TrailingZeros", "MillisecondsCut", "MillisecondsRounded",
+     "seconds_in_lists", "digits_by_method", "nanoseconds_then_microseconds"},
     {"ListsSoon", "ListsLate", "ListsVeryLate", "ListsInTurn", "ListsUneven", "TotalsBehind",
-     "ElementsBehind", "FiltersBehind", "GetsFromReplica", "GetsUneven", "DatabaseAhead"},
+     "elements_behind", "filters_behind", "GetsFromReplica", "GetsUneven", "DatabaseAhead"},
     {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn", "ReadsUneven", "GetsFromReplica", "GetsUneven",
      "DestinationsFromReplica", "DestinationsInTurn", "DestinationsUneven", "DatabaseAhead"},
     {"BalancesUneven", "BalancesSettle", "OthersPay"},
-    {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays", "DefaultsMovedLater"},
+    {"several_defaults", "second_default_refused", "first_default_stays", "DefaultsMovedLater"},
     {"AccountsFurnished", "AccountsFurnishedLater"},
-    {"UuidIds", "NumericIds", "UlidIds", "LongOddIds", "SerialIds"},
-    {"NewestFirst", "OrderOfHashes", "LastChangedFirst", "ByName"},
+    {"uuid_ids", "numeric_ids", "ulid_ids", "long_odd_ids", "serial_ids"},
+    {"NewestFirst", "order_of_hashes", "LastChangedFirst", "ByName"},
     {"StatusesWithCommas", "StatusesInBrackets"},
     # Different orders of authentication, and different error bodies.
-    {"SignatureBeforeTimestamp", "NonceBeforeSignature", "NonceFirst"},
-    {"ErrorsByField", "InvalidAsUnauthenticated", "TerseErrors", "NullErrors"},
+    {"SignatureBeforeTimestamp", "nonce_before_signature", "NonceFirst"},
+    {"ErrorsByField", "invalid_as_unauthenticated", "TerseErrors", "null_errors"},
     # Behind two rate limiters the suite cannot measure the rate.
     {"LimitedBehindAuthentication", "limited in front", "limited without a word", "rate limited"},
     # Malformed filters are ignored by one and refused by the other.
-    {"OddFiltersMatchNothing", "DatesInUtc"},
+    {"OddFiltersMatchNothing", "dates_in_utc"},
     {"OddFiltersMatchNothing", "UnknownValuesPassedOver"},
     # The verified payee of the target file is outside Britain.
-    {"BritainOnly", "VettedPayees"},
+    {"BritainOnly", "vetted_payees"},
     # Different orders of the stages.
-    {"ValidatesFirst", "KeyFirst", "KeysBeforeResources"},
+    {"validates_first", "KeyFirst", "KeysBeforeResources"},
 )  # fmt: skip
 
 #: Choice -> change of the target file that it needs.
@@ -57,7 +57,7 @@ DECLARED = {
     "StatusesWithCommas": style("comma"),
     "StatusesInBrackets": style("brackets"),
     "ListsVeryLate": within_ten_seconds,
-    "VettedPayees": payee,
+    "vetted_payees": payee,
     "BritainOnly": british,
 }
 
@@ -96,5 +96,5 @@ def drawn(seed: int) -> Variant:
         wrap=wrap,
         ahead=source.choice((0.0, 0.0, 0.0, 40.0, -40.0)),
         change=change,
-        fill=vetted_payee if "VettedPayees" in chosen else aged,
+        fill=vetted_payee if "vetted_payees" in chosen else aged,
     )

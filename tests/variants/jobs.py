@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 
-from .choice import Usual, choice
+from .choice import Usual, choice, varied
 
 
 @choice()
@@ -93,11 +93,12 @@ class OtherClients(Behaviour):
         )
 
 
-@choice()
-class OtherClientsSeldom(OtherClients):
-    """Creates one at every 37th request only, so that some walks of a list see none."""
-
-    created_every = 37
+OtherClientsSeldom = varied(
+    "OtherClientsSeldom",
+    "Creates one at every 37th request only, so that some walks of a list see none.",
+    OtherClients,
+    created_every=37,
+)
 
 
 @choice()

@@ -13,14 +13,11 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Condition
 
-from .choice import Usual, choice
+from .choice import Usual, choice, varied
 
-
-@choice("list.order")
-class NewestFirst(Behaviour):
-    """Lists the newest elements first."""
-
-    newest_first = True
+NewestFirst = varied(
+    "NewestFirst", "Lists the newest elements first.", Behaviour, "list.order", newest_first=True
+)
 
 
 @choice("list.pages-empty", seam="pages")
@@ -67,11 +64,13 @@ def one_status_only(self: Behaviour, usual: Usual, ctx: Context, query: Mapping[
     return found
 
 
-@choice("list.several-statuses")
-class StatusesWithCommas(Behaviour):
-    """Expects several statuses separated by commas."""
-
-    array_style = "comma"
+StatusesWithCommas = varied(
+    "StatusesWithCommas",
+    "Expects several statuses separated by commas.",
+    Behaviour,
+    "list.several-statuses",
+    array_style="comma",
+)
 
 
 @choice("list.several-statuses")
@@ -141,15 +140,15 @@ def first_parameter_counts(
     return values[0] if values else None
 
 
-@choice()
-class DatesInUtc(Behaviour):
+@choice(seam="date")
+def dates_in_utc(
+    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]], name: str
+) -> int | None:
     """Requires filter dates in UTC or without a time; refuses other offsets."""
-
-    def date(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> int | None:
-        text = self.parameter(ctx, query, name) or ""
-        if "T" in text and not text.endswith("Z"):
-            raise self.invalid_parameter(ctx, name, "is not in UTC")
-        return super().date(ctx, query, name)
+    text = self.parameter(ctx, query, name) or ""
+    if "T" in text and not text.endswith("Z"):
+        raise self.invalid_parameter(ctx, name, "is not in UTC")
+    return usual(ctx, query, name)
 
 
 @choice("list.odd-filters", seam="end_date_condition")

@@ -14,7 +14,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
-from .choice import Usual, choice
+from .choice import Usual, choice, varied
 
 #: Error types and codes that section 7 fixes.
 _FIXED = (
@@ -106,11 +106,12 @@ def repeated_headers(self: Behaviour, usual: Usual, ctx: Context, response: Resp
     return response
 
 
-@choice()
-class SmallBodies(Behaviour):
-    """Refuses bodies of more than 4 KB at a front end, before authentication."""
-
-    body_limit = 4096
+SmallBodies = varied(
+    "SmallBodies",
+    "Refuses bodies of more than 4 KB at a front end, before authentication.",
+    Behaviour,
+    body_limit=4096,
+)
 
 
 @choice(seam="check_value")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from decimal import ROUND_UP, Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
@@ -14,7 +15,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 
-from .choice import Usual, choice
+from .choice import Usual, choice, varied
 
 _FORMS = {
     "swift_code": r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?",
@@ -141,12 +142,10 @@ class FeesTaken(Behaviour):
                 ctx.store.set_balance(self.parent(ctx)["id"], balance._replace(available=left))
 
 
-@choice()
-class ReservedOnApproval(Behaviour):
+@choice(seam="reserve_funds")
+def reserved_on_approval(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Reserves nothing before a payout is approved."""
-
-    def reserve_funds(self, ctx: Context) -> None:
-        return None
+    return None
 
 
 @choice(seam="amount_in_usd")
@@ -210,49 +209,40 @@ def currency_of_the_destination(self: Behaviour, usual: Usual, ctx: Context) -> 
 class _Quotas(Behaviour):
     """Limits the number of resources of some types under a parent."""
 
-    def quotas(self) -> dict[str, tuple[int, int]]:
-        """Returns, by resource type, the maximum number under one parent and the status of the refusal."""
-        return {}
+    #: Resource type -> the maximum number under one parent, and the status of the refusal.
+    quotas: ClassVar[dict[str, tuple[int, int]]] = {}
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
         kind = KINDS[ctx.operation]
-        if not ctx.operation.startswith("create") or kind not in self.quotas():
-            return
-        most, status = self.quotas()[kind]
-        if ctx.store.count(kind, self.parent(ctx)["id"]) >= most:
-            refusal = Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
-            refusal.status = status
-            raise refusal
+        # A server may make several of these choices.
+        for one in type(self).__mro__ if ctx.operation.startswith("create") else ():
+            most, status = vars(one).get("quotas", {}).get(kind, (sys.maxsize, 0))
+            if ctx.store.count(kind, self.parent(ctx)["id"]) >= most:
+                refusal = Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
+                refusal.status = status
+                raise refusal
 
 
-@choice()
-class FewPeople(_Quotas):
-    """Limits an account to 9 beneficiaries, and each of them to 11 destinations."""
-
-    def quotas(self) -> dict[str, tuple[int, int]]:
-        return {**super().quotas(), "beneficiary": (9, 403), "payout_destination": (11, 403)}
-
-
-@choice()
-class FewVirtualAccounts(_Quotas):
-    """Limits an account to 12 virtual accounts."""
-
-    def quotas(self) -> dict[str, tuple[int, int]]:
-        return {**super().quotas(), "virtual_account": (12, 409)}
-
-
-@choice()
-class FewAccounts(_Quotas):
-    """Limits a customer to 12 accounts."""
-
-    def quotas(self) -> dict[str, tuple[int, int]]:
-        return {**super().quotas(), "account": (12, 422)}
-
-
-@choice("payout.insufficient-funds")
-class FewPayouts(_Quotas):
-    """Limits an account to 30 payouts."""
-
-    def quotas(self) -> dict[str, tuple[int, int]]:
-        return {**super().quotas(), "payout": (30, 402)}
+FewPeople = varied(
+    "FewPeople",
+    "Limits an account to 9 beneficiaries, and each of them to 11 destinations.",
+    _Quotas,
+    quotas={"beneficiary": (9, 403), "payout_destination": (11, 403)},
+)
+FewVirtualAccounts = varied(
+    "FewVirtualAccounts",
+    "Limits an account to 12 virtual accounts.",
+    _Quotas,
+    quotas={"virtual_account": (12, 409)},
+)
+FewAccounts = varied(
+    "FewAccounts", "Limits a customer to 12 accounts.", _Quotas, quotas={"account": (12, 422)}
+)
+FewPayouts = varied(
+    "FewPayouts",
+    "Limits an account to 30 payouts.",
+    _Quotas,
+    "payout.insufficient-funds",
+    quotas={"payout": (30, 402)},
+)

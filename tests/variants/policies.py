@@ -34,14 +34,12 @@ class PayeesReviewed(Behaviour):
                 ctx.store.update(reviewed)
 
 
-@choice()
-class VettedPayees(Behaviour):
+@choice(seam="check_beneficiary_usable")
+def vetted_payees(self: Behaviour, usual: Usual, ctx: Context, beneficiary: Record) -> None:
     """Pays only manually verified payees; the target file names one."""
-
-    def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
-        super().check_beneficiary_usable(ctx, beneficiary)
-        if not beneficiary["verified"]:
-            raise Refusal("invalid_field", "The payee is not verified.", code="payee_not_verified")
+    usual(ctx, beneficiary)
+    if not beneficiary["verified"]:
+        raise Refusal("invalid_field", "The payee is not verified.", code="payee_not_verified")
 
 
 @choice(seam="check_state")
@@ -156,22 +154,18 @@ def body_before_key(self: Behaviour, usual: Usual, ctx: Context) -> Response | N
     return usual(ctx)
 
 
-@choice()
-class SecondsInLists(Behaviour):
+@choice(seam="item")
+def seconds_in_lists(self: Behaviour, usual: Usual, ctx: Context, kind: str, record: Record) -> Any:
     """Shows whole seconds in lists and microseconds elsewhere; filters use microseconds."""
-
-    def item(self, ctx: Context, kind: str, record: Record) -> Any:
-        item = super().item(ctx, kind, record)
-        cut = {name: f"{item[name][:19]}Z" for name in ("created", "updated") if name in item}
-        return {**item, **cut}
+    item = usual(ctx, kind, record)
+    cut = {name: f"{item[name][:19]}Z" for name in ("created", "updated") if name in item}
+    return {**item, **cut}
 
 
-@choice()
-class LongOddIds(Behaviour):
+@choice(seam="new_id")
+def long_odd_ids(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> str:
     """Makes long ids with every character that a path allows unencoded."""
-
-    def new_id(self, ctx: Context, kind: str) -> str:
-        return f"{super().new_id(ctx, kind)}-Az.9~_{super().new_id(ctx, kind).partition('_')[2]}"
+    return f"{usual(ctx, kind)}-Az.9~_{usual(ctx, kind).partition('_')[2]}"
 
 
 @choice("http.extra-fields")

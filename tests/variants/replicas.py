@@ -13,7 +13,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .choice import choice
+from .choice import Usual, choice, varied
 
 #: Lags of replicas that answer in turn, in microseconds.
 _UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)
@@ -39,41 +39,6 @@ class _ListsBehind(Behaviour):
         return super().count(ctx, listing)
 
 
-@choice("read.delay")
-class ListsSoon(_ListsBehind):
-    """Reads lists with a lag of 80 ms."""
-
-    lists_behind = (80_000,)
-
-
-@choice("read.delay")
-class ListsLate(_ListsBehind):
-    """Reads lists with a lag of two seconds."""
-
-    lists_behind = (2_000_000,)
-
-
-@choice("read.delay")
-class ListsVeryLate(_ListsBehind):
-    """Reads lists with a lag of eight seconds, which the target file declares."""
-
-    lists_behind = (8_000_000,)
-
-
-@choice("read.delay")
-class ListsInTurn(_ListsBehind):
-    """Reads lists from two replicas in turn, one with a lag of two seconds."""
-
-    lists_behind = (2_000_000, 0)
-
-
-@choice("read.delay")
-class ListsUneven(_ListsBehind):
-    """Reads lists from five replicas in turn, with different lags of less than a second."""
-
-    lists_behind = _UNEVEN
-
-
 def _indexed(ctx: Context, listing: Listing) -> Listing:
     """Returns the list from an index with a lag of 1.5 seconds."""
     return replace(listing, conditions=[*listing.conditions, _behind(ctx, 1_500_000)])
@@ -92,12 +57,10 @@ class TotalsBehind(Behaviour):
         return self.fetch(ctx, listing, limit=listing.size, offset=offset)
 
 
-@choice("read.delay")
-class ElementsBehind(Behaviour):
+@choice("read.delay", seam="page_of")
+def elements_behind(self: Behaviour, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
     """Counts a list in the table, and reads its elements from an index with a lag."""
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        return super().page_of(ctx, _indexed(ctx, listing))
+    return usual(ctx, _indexed(ctx, listing))
 
 
 @choice()
@@ -119,14 +82,12 @@ class ReadsBehind(Behaviour):
             raise Refusal("missing_child")
 
 
-@choice("read.delay")
-class FiltersBehind(Behaviour):
+@choice("read.delay", seam="count")
+def filters_behind(self: Behaviour, usual: Usual, ctx: Context, listing: Listing) -> int:
     """Reads filtered lists from an index with a lag."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        if listing.conditions:
-            listing.conditions = _indexed(ctx, listing).conditions
-        return super().count(ctx, listing)
+    if listing.conditions:
+        listing.conditions = _indexed(ctx, listing).conditions
+    return usual(ctx, listing)
 
 
 @choice("read.delay")
@@ -202,14 +163,6 @@ class ReadsInTurn(Behaviour):
 
 
 @choice("read.delay")
-class ReadsUneven(ReadsInTurn):
-    """Reads beneficiaries and virtual accounts from five replicas in turn, with different lags of less than a
-    second."""
-
-    turns = _UNEVEN
-
-
-@choice("read.delay")
 class ReadsFromReplicas(Behaviour):
     """Reads a beneficiary from a replica with a lag of 80 ms for changes."""
 
@@ -269,13 +222,6 @@ class GetsFromReplica(Behaviour):
 
 
 @choice("read.delay")
-class GetsUneven(GetsFromReplica):
-    """Answers every GET from five replicas in turn, with different lags of less than a second."""
-
-    gets_behind = _UNEVEN
-
-
-@choice("read.delay")
 class CommitsLate(Behaviour):
     """Commits a create 30 ms after its answer; until then no request finds the resource."""
 
@@ -307,15 +253,53 @@ class DestinationsFromReplica(Behaviour):
         return [each for each in shown if each["id"] in there]
 
 
-@choice("read.delay")
-class DestinationsInTurn(DestinationsFromReplica):
-    """Reads the destinations in every other answer from such a replica."""
+#: Choice -> its base, the attribute with the lags of its replicas, which answer in turn, and what it does.
+_LAGS: dict[str, tuple[type[Behaviour], str, tuple[int, ...], str]] = {
+    "ListsSoon": (_ListsBehind, "lists_behind", (80_000,), "Reads lists with a lag of 80 ms."),
+    "ListsLate": (_ListsBehind, "lists_behind", (2_000_000,), "Reads lists with a lag of two seconds."),
+    "ListsVeryLate": (
+        _ListsBehind,
+        "lists_behind",
+        (8_000_000,),
+        "Reads lists with a lag of eight seconds, which the target file declares.",
+    ),
+    "ListsInTurn": (
+        _ListsBehind,
+        "lists_behind",
+        (2_000_000, 0),
+        "Reads lists from two replicas in turn, one with a lag of two seconds.",
+    ),
+    "ListsUneven": (
+        _ListsBehind,
+        "lists_behind",
+        _UNEVEN,
+        "Reads lists from five replicas in turn, with different lags of less than a second.",
+    ),
+    "ReadsUneven": (
+        ReadsInTurn,
+        "turns",
+        _UNEVEN,
+        "Reads beneficiaries and virtual accounts from five replicas in turn, each less than a second late.",
+    ),
+    "GetsUneven": (
+        GetsFromReplica,
+        "gets_behind",
+        _UNEVEN,
+        "Answers every GET from five replicas in turn, with different lags of less than a second.",
+    ),
+    "DestinationsInTurn": (
+        DestinationsFromReplica,
+        "destinations_behind",
+        (1_500_000, 0),
+        "Reads the destinations in every other answer from such a replica.",
+    ),
+    "DestinationsUneven": (
+        DestinationsFromReplica,
+        "destinations_behind",
+        _UNEVEN,
+        "Reads the destinations from five replicas in turn, with different lags of less than a second.",
+    ),
+}
 
-    destinations_behind = (1_500_000, 0)
-
-
-@choice("read.delay")
-class DestinationsUneven(DestinationsFromReplica):
-    """Reads the destinations from five replicas in turn, with different lags of less than a second."""
-
-    destinations_behind = _UNEVEN
+for name, (base, attribute, lags, sentence) in _LAGS.items():
+    varied(name, sentence, base, "read.delay", **{attribute: lags})

@@ -15,7 +15,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
 
-from .choice import Usual, choice
+from .choice import Usual, choice, varied
 
 #: Destination fields that apply only to some types.
 OF_SOME_TYPES = (
@@ -79,27 +79,15 @@ def whole_list_items(
     return document
 
 
-@choice()
-class WholeSeconds(Behaviour):
-    """Shows timestamps in whole seconds."""
-
-    timestamp_digits = 0
+WholeSeconds = varied("WholeSeconds", "Shows timestamps in whole seconds.", Behaviour, timestamp_digits=0)
+Milliseconds = varied("Milliseconds", "Shows timestamps in milliseconds.", Behaviour, timestamp_digits=3)
 
 
-@choice()
-class Milliseconds(Behaviour):
-    """Shows timestamps in milliseconds."""
-
-    timestamp_digits = 3
-
-
-@choice()
-class Nanoseconds(Behaviour):
+@choice(seam="timestamp_text")
+def nanoseconds(self: Behaviour, usual: Usual, ctx: Context, instant: int | None) -> str | None:
     """Shows timestamps in nanoseconds."""
-
-    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
-        text = super().timestamp_text(ctx, instant)
-        return text and f"{text[:-1]}000Z"
+    text = usual(ctx, instant)
+    return text and f"{text[:-1]}000Z"
 
 
 @choice()
@@ -113,12 +101,10 @@ class TrailingZeros(Behaviour):
         return text and re.sub(r"\.?0*Z", "Z", text)
 
 
-@choice()
-class UuidIds(Behaviour):
+@choice(seam="new_id")
+def uuid_ids(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> str:
     """Makes ids of prefix and UUID; accounts have the other documented prefix."""
-
-    def new_id(self, ctx: Context, kind: str) -> str:
-        return ("acct_" if kind == "account" else PREFIXES[kind]) + str(uuid.uuid4())
+    return ("acct_" if kind == "account" else PREFIXES[kind]) + str(uuid.uuid4())
 
 
 @choice()
@@ -139,25 +125,21 @@ class ReferencesOfAnotherPrefix(Behaviour):
         return shown
 
 
-@choice()
-class NumericIds(Behaviour):
+@choice(seam="new_id")
+def numeric_ids(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> str:
     """Numbers ids in ascending order."""
-
-    def new_id(self, ctx: Context, kind: str) -> str:
-        number = ctx.store.query("SELECT COUNT(*) FROM resources")[0][0]
-        return f"{PREFIXES[kind]}{number + 1000}"
+    number = ctx.store.query("SELECT COUNT(*) FROM resources")[0][0]
+    return f"{PREFIXES[kind]}{number + 1000}"
 
 
-@choice()
-class UlidIds(Behaviour):
+@choice(seam="new_id")
+def ulid_ids(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> str:
     """Makes ids of upper-case letters and digits, as ULIDs."""
-
-    def new_id(self, ctx: Context, kind: str) -> str:
-        return (
-            PREFIXES[kind]
-            + "01J"
-            + "".join(secrets.choice("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for _ in range(23))
-        )
+    return (
+        PREFIXES[kind]
+        + "01J"
+        + "".join(secrets.choice("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for _ in range(23))
+    )
 
 
 @choice("format.inapplicable-fields", seam="shape")
@@ -204,12 +186,10 @@ def no_cards(self: Behaviour, usual: Usual, ctx: Context) -> None:
         raise Refusal("invalid_field", "Cards are not supported.", "type", "unsupported")
 
 
-@choice("destination.second-default")
-class SeveralDefaults(Behaviour):
+@choice("destination.second-default", seam="clear_default")
+def several_defaults(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Keeps the old default destination beside a new one."""
-
-    def clear_default(self, ctx: Context) -> None:
-        return None
+    return None
 
 
 @choice(seam="check_destination_currency")
@@ -305,14 +285,14 @@ def updated_after_created(self: Behaviour, usual: Usual, ctx: Context) -> Record
     return {**record, "updated": self.touched(ctx, record)}
 
 
-@choice("list.order")
-class OrderOfHashes(Behaviour):
+@choice("list.order", seam="fetch")
+def order_of_hashes(
+    self: Behaviour, usual: Usual, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0
+) -> list[Record]:
     """Orders lists by a hash of the id."""
-
-    def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        records = super().fetch(ctx, listing)
-        records.sort(key=lambda record: hashlib.sha256(record["id"].encode()).digest())
-        return records[offset:] if limit < 0 else records[offset : offset + limit]
+    records = usual(ctx, listing)
+    records.sort(key=lambda record: hashlib.sha256(record["id"].encode()).digest())
+    return records[offset:] if limit < 0 else records[offset : offset + limit]
 
 
 # ---------------------------------------------------------------------- representation of answers
@@ -343,9 +323,7 @@ def replays_marked(self: Behaviour, usual: Usual, ctx: Context, response: Respon
     return response.with_header(b"idempotency-replayed", b"true") if ctx.replayed else response
 
 
-@choice()
-class NoDate(Behaviour):
+@choice(seam="common_headers")
+def no_date(self: Behaviour, usual: Usual, ctx: Context) -> list[tuple[bytes, bytes]]:
     """Sends no Date header; the clock is right."""
-
-    def common_headers(self, ctx: Context) -> list[tuple[bytes, bytes]]:
-        return []
+    return []

@@ -1,4 +1,4 @@
-"""Servers that accept bodies that are no objects, and kinds of bodies that servers treat apart (section 4)."""
+"""Servers that accept bodies that are no objects; kinds of bodies that servers treat apart (section 4)."""
 
 from __future__ import annotations
 

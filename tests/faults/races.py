@@ -150,7 +150,7 @@ faults["idempotency.race"] |= {
     "Simultaneous requests with one key are performed once, but each is answered otherwise.": seam(
         "act", _answer_otherwise, base=LooksThenActs
     ),
-    "Of simultaneous requests with one key each body is performed once: unique is a key with its body.": seams(
+    "Each body of simultaneous requests with one key is performed once: unique are both together.": seams(
         {"on_other_body": _each_body, "remember": _remember_each},
         base=Counting,
         operations=RULES["idempotency.conflict"].operations,

@@ -85,8 +85,10 @@ def _lost_word(exchange: Exchange, path: Sequence[str]) -> Got:
     return "" if text.split()[-1] in value else show(value)
 
 
-def not_its_own(answer: Exchange, name: str) -> str:
+def not_its_own(answer: Exchange, name: str) -> Got:
     """The value with which one of several requests at once is answered, if it is not the one that it sent."""
+    if reason := outcomes.memberless(answer):
+        return reason
     value = answer.get(name)
     own = alike(answer.operation or "", name, value, answer.call.document.get(name))
     return "" if own else shown(value)

@@ -13,7 +13,7 @@ from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import stated
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
-from conformance.judge.outcomes import Unclear
+from conformance.judge.outcomes import Got, Unclear, memberless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
@@ -158,7 +158,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
         ]
         answers = rounds.race(calls, "a beneficiary changed while destinations are made")
         aside, changed, *creates = answers
-        created = {str(create.get("id")): create for create in creates if create.succeeded}
+        created = {create.get("id"): create for create in creates if isinstance(create.get("id"), str)}
         if not changed.succeeded or not (created or aside.succeeded):
             continue
         expected = change | (other if aside.succeeded else {})
@@ -179,8 +179,10 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
         raise Inconclusive("no destination was created while its beneficiary was changed")
 
 
-def _lacking(answer: Exchange, ids: Collection[str]) -> str:
+def _lacking(answer: Exchange, ids: Collection[str]) -> Got:
     """The destinations that a beneficiary does not show."""
+    if reason := memberless(answer):
+        return reason
     held = [element.get("id") for element in objects(answer.get("payout_destinations"))]
     missing = [identifier for identifier in ids if identifier not in held]
     return f"{len(held)}, without {', '.join(missing[:3])}" if missing else ""

@@ -63,6 +63,15 @@ def unusable(exchange: Exchange, *, documented: bool = True) -> Unclear | None:
     return None
 
 
+def memberless(exchange: Exchange) -> Unclear | None:
+    """Reason why an answer shows no members: it is unusable, or 2xx without a JSON object; None if it shows
+    them."""
+    if exchange.succeeded and not isinstance(exchange.document, dict):
+        reason = f"{exchange.purpose} was answered {exchange.described()}, without a JSON object"
+        return Unclear(reason, "http.success-json")
+    return unusable(exchange)
+
+
 def _answer(good: bool, exchange: Exchange) -> Got:
     """The answer as what was got, where it is not good."""
     return unusable(exchange) or ("" if good else exchange.described())
@@ -148,7 +157,7 @@ def equal(
     alike: Callable[[Any, Any], bool] = comparison.same,
 ) -> Judgement:
     """A value in the first exchange's answer equals another one, by a comparison."""
-    got = unusable(exchanges[0]) or ("" if alike(value, expected) else shown(value))
+    got = memberless(exchanges[0]) or ("" if alike(value, expected) else shown(value))
     return f"{what} {shown(expected)}", got, *exchanges
 
 
@@ -159,7 +168,7 @@ def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any 
     """
     expected, shows = f"{what}: {name} {shown(value)}", exchange.get(name)
     wanted = [None if value is MISSING else value, *([] if otherwise is MISSING else [otherwise])]
-    if reason := unusable(exchange):
+    if reason := memberless(exchange):
         return expected, reason, exchange
     if (shows is MISSING and None in wanted) or any(
         comparison.alike(exchange.operation or "", name, shows, each) for each in wanted
@@ -226,7 +235,7 @@ def unchanged(what: str, before: Exchange, after: Exchange, but: Sequence[str] =
     """Two reads of a resource show the same documented members, except those of `but`."""
     expected = f"{what}: nothing changed"
     for look in (before, after):
-        if not look.succeeded:
+        if not look.succeeded or memberless(look):
             return expected, Unclear(f"{look.operation} was answered {look.described()}"), look
     changed = differences(after.operation or "", after.document, before.document, but=but)
     got = (f"{name or 'the answer'} {show(was)} is now {shown(now)}" for name, now, was in changed)

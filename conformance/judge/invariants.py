@@ -92,6 +92,9 @@ class Invariants:
         self.tallies: dict[tuple[str, str], Cell] = {}
         #: Keys of tallies that have, or had, violations.
         self.broken: set[tuple[str, str]] = set()
+        #: Operation -> requests that were out of time while others were under way, to be judged when one of
+        #: them has been repeated alone; None where each is judged at once.
+        self.overdue: dict[str, list[Exchange]] | None = None
         self._secrets = telling_secrets(target)
         #: API key -> its secret.
         self._secret_of = {each.api_key: each.secret for each in target.organizations}
@@ -154,12 +157,21 @@ class Invariants:
         status, broken = exchange.status, ""
         if exchange.throttled:
             return False
+        if exchange.timed_out and self.overdue is not None and exchange.operation is not None:
+            self.overdue.setdefault(exchange.operation, []).append(exchange)
+            return False
         if status is None:
-            broken = f"no answer: {exchange.error}"
-        elif status >= 500 and not (status == 501 and traits_of(exchange.operation).under_development):
+            self.unanswered(exchange)
+            return False
+        if status >= 500 and not (status == 501 and traits_of(exchange.operation).under_development):
             broken = f"status {status}"
         self._judge("http.no-server-error", exchange, broken, "an answer with a status below 500")
         return not broken
+
+    def unanswered(self, exchange: Exchange) -> None:
+        """Judges a request that got no answer."""
+        got = f"no answer: {exchange.error}"
+        self._judge("http.no-server-error", exchange, got, "an answer with a status below 500")
 
     def _lost_requests(self, exchange: Exchange) -> None:
         """Counts lost requests; a few are no violation, since connections go stale."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,14 +17,17 @@ from conformance.checks import presence
 from conformance.checks.check import CHECKS, Check, run_check
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
-from conformance.judge.cells import Cell
+from conformance.judge.cells import EVERY_RESPONSE, Cell
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import Verdict
+from conformance.judge.outcomes import Unclear
+from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.plugin.selection import Job, Scope
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
+from conformance.wire.messages import Exchange
+from conformance.world.account import renewed
 from conformance.world.lag import Lag
 from conformance.world.run import Run
 
@@ -34,6 +38,20 @@ CONFIRMATION_BUDGET = 30.0
 KEPT_BODY = 64 * 1024
 
 EVERYTHING = Scope()
+
+#: The rule that requires an answer.
+NO_ANSWER = "http.no-server-error"
+
+
+def overdue(exchanges: Sequence[Exchange]) -> Unclear:
+    """Why requests that were out of time break no rule: alone they are answered."""
+    number = f"{len(exchanges)} requests were" if len(exchanges) > 1 else "a request was"
+    return Unclear(
+        f"{number} out of time while others were under way, but not when it was repeated alone",
+        remedy="Send fewer requests at once: --lanes 1, or a number in between. Or give the server more time "
+        "for each: --request-timeout.",
+        exchanges=tuple(exchange.number for exchange in exchanges[:3]),
+    )
 
 
 def job_of(nodeid: str) -> Job | None:
@@ -117,6 +135,9 @@ class Worker:
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
         self._absent: dict[tuple[str, str], bool] = {}
         self._confirming = CONFIRMATION_BUDGET
+        self._crowded = settings.workers > 1
+        if self._crowded:
+            self.run.invariants.overdue = {}
 
     # ------------------------------------------------------------------ running
 
@@ -166,7 +187,13 @@ class Worker:
         begin, alone = time.monotonic(), self.run.alone()
         again, _ = run_check(check, operation, alone)
         broken = {cell.rule for cell in again if cell.violations}
+        holds = {cell.rule for cell in again if cell.judged} - broken
         for cell in failed:
+            proof = [self.run.record[each.exchanges[0]] for each in cell.violations if each.exchanges]
+            if self._crowded and cell.rule in holds and proof and all(each.timed_out for each in proof):
+                cell.judged, cell.broken, cell.violations = cell.judged - cell.broken, 0, []
+                cell.unclear = [overdue(proof)]
+                cell.decide()
             for violation in cell.violations:
                 violation.confirmed = "confirmed" if cell.rule in broken else "not reproduced"
         self.run.include(alone)
@@ -230,9 +257,29 @@ class Worker:
         ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in made]
         return ledger
 
+    def _overdue(self) -> Iterator[Cell]:
+        """Judges requests that were out of time while others were under way: the first of each operation is
+        repeated, alone."""
+        invariants = self.run.invariants
+        late, invariants.overdue = invariants.overdue or {}, None
+        for operation, exchanges in late.items():
+            first, answer = exchanges[0], None
+            with contextlib.suppress(Inconclusive):
+                client = self.run.client(first.organization)
+                answer = self.run.once(client, renewed(first.call), f"{first.purpose}, alone")
+            if answer is None or answer.status is None:
+                for exchange in exchanges:
+                    invariants.unanswered(exchange)
+            elif self.scope.reports(NO_ANSWER, operation, True):
+                yield Cell(
+                    NO_ANSWER, operation, unclear=[overdue(exchanges)], checks=[EVERY_RESPONSE]
+                ).decide()
+
     def _every_response(self, last: bool) -> Iterator[Cell]:
         """The cells of the rules of every response that were first judged, or first broken, since the last
         ledger; at the end all, less what was sent before."""
+        if last:
+            yield from self._overdue()
         tallies = self.run.invariants.tallies
         asked = self._absent.keys()
         while unasked := [

@@ -277,6 +277,11 @@ class Exchange:
         return value
 
     @property
+    def timed_out(self) -> bool:
+        """True if the answer did not come in time, twice in a row where the request was sent again."""
+        return self.failure is Failure.TIMED_OUT and not self.repeated
+
+    @property
     def error_type(self) -> Any:
         return self.get("error", "type")
 

@@ -26,10 +26,9 @@ from conformance.judge.cells import Cell, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report import facts
 from conformance.report.beside import beside
-from conformance.report.commands import again
+from conformance.report.commands import again, resend
 from conformance.report.document import KNOWN, Document, RuleRecord
 from conformance.report.evidence import PAGE_BODY, page_exchanges, wrong_exchange
-from conformance.report.resending import resend
 from conformance.report.sections import Cause, choices, sections, where
 from conformance.report.transcript import answer_lines, request_lines
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from conformance._files import written
 from conformance._text import clean, printable
-from conformance.report import resending
+from conformance.report import commands
 from conformance.report.document import EXIT_STATUS, Document
 from conformance.report.html import pieces
 from conformance.report.markdown import markdown
@@ -55,12 +55,12 @@ def write_all(document: Document, folder: Path) -> list[str]:
                 "and says nothing about the server; the other reports in the folder hold what the run found."
             )
     try:
-        shutil.rmtree(folder / resending.FOLDER, ignore_errors=True)
-        for name, body in resending.bodies(document):
+        shutil.rmtree(folder / commands.FOLDER, ignore_errors=True)
+        for name, body in commands.bodies(document):
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(body)
     except OSError as error:
-        problems.append(f"{folder / resending.FOLDER} could not be written: {error.strerror or error}.")
+        problems.append(f"{folder / commands.FOLDER} could not be written: {error.strerror or error}.")
     return problems
 
 

@@ -20,7 +20,7 @@ from tests.support.report_samples import WALK, document, judged, whole_run
 STATUS = ("http.success-status", "createAccount")
 
 
-def made(verdict: Verdict = Verdict.PASSED) -> Document:
+def run_with(verdict: Verdict = Verdict.PASSED) -> Document:
     return document(whole_run({WALK: verdict}))
 
 
@@ -51,18 +51,16 @@ def parts(text: str) -> dict[str, list[str]]:
     ],
 )
 def test_a_change_of_a_verdict(before: Verdict, after: Verdict, title: str) -> None:
-    found = parts(comparison(made(before), made(after)))
-    assert found.pop(title) == [f"- `list.walk` on listWallets: {before} → {after}"]
-    assert [lines for lines in found.values() if lines not in (["Nothing."], ["No change."])] == []
-    assert bool(worse(made(before), made(after))) == (title == "Worse")
+    lines_of = parts(comparison(run_with(before), run_with(after)))
+    assert lines_of.pop(title) == [f"- `list.walk` on listWallets: {before} → {after}"]
+    assert [lines for lines in lines_of.values() if lines not in (["Nothing."], ["No change."])] == []
+    assert bool(worse(run_with(before), run_with(after))) == (title == "Worse")
 
 
 @pytest.mark.parametrize("verdicts", [(Verdict.PASSED, Verdict.NOT_RUN), (Verdict.NOT_RUN, Verdict.FAILED)])
 def test_what_a_selection_left_out_is_not_compared(verdicts: tuple[Verdict, Verdict]) -> None:
-    before, after = map(made, verdicts)
-    narrow = {name: replace(one, run=replace(one.run, selection="-k walk")) for name, one in
-              {"before": before, "after": after}.items()}  # fmt: skip
-    assert not worse(narrow["before"], narrow["after"])
+    narrow = (replace(one, run=replace(one.run, selection="-k walk")) for one in map(run_with, verdicts))
+    assert not worse(*narrow)
 
 
 def test_a_choice_that_was_asked_twice_and_answered_otherwise_is_named() -> None:
@@ -70,7 +68,7 @@ def test_a_choice_that_was_asked_twice_and_answered_otherwise_is_named() -> None
     assert parts(comparison(answering("201"), answering("200")))[title] == [
         "- `http.success-status` on createAccount, status of a success: `201` → `200`"
     ]
-    assert parts(comparison(answering("201"), made()))[title] == ["No change."]
+    assert parts(comparison(answering("201"), run_with()))[title] == ["No change."]
 
 
 def test_hostile_text_is_escaped() -> None:
@@ -85,7 +83,7 @@ def test_hostile_text_is_escaped() -> None:
 def runs(tmp_path: Path) -> list[str]:
     """Two report folders, the second with a regression."""
     for name, verdict in (("before", Verdict.PASSED), ("after", Verdict.FAILED)):
-        written(tmp_path / name / "results.json", results(made(verdict)))
+        written(tmp_path / name / "results.json", results(run_with(verdict)))
     return [str(tmp_path / "before"), str(tmp_path / "after" / "results.json")]
 
 

@@ -9,7 +9,7 @@ from lxml import html as parser
 
 from conformance.contract.rules import RULES
 from conformance.judge.verdicts import Verdict
-from conformance.report import commands, evidence
+from conformance.report import evidence
 from conformance.report.document import KnownFailureRecord
 from conformance.report.html import pieces
 from conformance.report.known_failures import KnownFailures
@@ -31,37 +31,68 @@ def text(element: Any) -> str:
     return " ".join(" ".join(element.itertext()).split())
 
 
-def test_every_rule_and_cell_has_a_place_of_its_own_and_every_link_leads_somewhere() -> None:
-    shown = page(
+def test_a_page_stands_alone_and_every_link_leads_somewhere() -> None:
+    whole = page(
         judged(*WALK, Verdict.FAILED, exchanges=[2, 1]),
         judged(*PAGES, Verdict.FAILED, exchanges=[2]),
         judged("list.echo", "listWallets", Verdict.PASSED, exchanges=[3]),
         exchanges=[exchange(number) for number in (1, 2, 3)],
     )
-    ids = [element.get("id") for element in shown.iter() if element.get("id")]
+    ids = [element.get("id") for element in whole.iter() if element.get("id")]
     assert len(set(ids)) == len(ids)
-    wanted = {rule.id for rule in RULES.values()}
-    wanted |= {f"{rule.id}@{operation}" for rule in RULES.values() for operation in rule.operations}
-    assert wanted | {"exchange-1", "exchange-2", "exchange-3"} <= set(ids)
-    links = {link.get("href").removeprefix("#") for link in shown.iter("a")}
-    assert wanted <= links and links <= set(ids)
+    rules = {rule.id for rule in RULES.values()}
+    rules |= {f"{rule.id}@{operation}" for rule in RULES.values() for operation in rule.operations}
+    assert rules | {"exchange-1", "exchange-2", "exchange-3"} <= set(ids)
+    links = {link.get("href").removeprefix("#") for link in whole.iter("a")}
+    assert rules <= links and links <= set(ids)
+    for element in whole.iter():
+        if isinstance(element.tag, str):
+            assert not {"src", "srcset", "style", "data", "action"} & set(element.attrib)
+            assert not any(name.startswith("on") for name in element.attrib)
+            assert element.get("href", "#").startswith("#")
+    policy = whole.cssselect("meta[http-equiv]")[0].get("content")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
 
 
-def test_violations_are_listed_once_with_all_that_is_known_of_them() -> None:
-    shown = page(
-        judged(*PAGES, Verdict.FAILED, got="page\n3", confirmed="not reproduced"),
+def test_a_violation_is_listed_once_with_all_that_is_known_of_it() -> None:
+    answer = b'{"items": [{"id": "a"}, {"id": 7}, "<b>\\u0000"]}'
+    failed = judged(
+        "list.pages", "listAccounts", Verdict.FAILED, exchanges=[1], got="page\n3",
+        confirmed="not reproduced", further=["page 4"],
+    )  # fmt: skip
+    whole = page(
+        failed,
+        judged(*PAGES, Verdict.FAILED, got="no page"),
         verdicts={WALK: Verdict.FAILED},
+        exchanges=[exchange(1, answer)],
         options={"target": "server.toml"},
     )
-    [card] = shown.cssselect("details.cause")
+    [card] = whole.cssselect("details.cause")
     assert card.get("id") == "cause-list.pages" and card.get("open") is not None
     for words in (
+        "sent a valid request",
+        "expected a refusal (4xx)",
         "got page\\n3 (not reproduced alone; it is a violation all the same)",
-        "--rule list.pages --operation listWallets --seed 7 --target server.toml",
+        "--rule list.pages --operation listAccounts --seed 7 --target server.toml",
+        "also on listWallets: got no page",
+        "also expected page 4; got page 4",
         "led to list.walk",
     ):
-        assert words in text(card)
-    assert "Failures" not in text(shown.cssselect("main")[0])
+        assert words in text(card), text(card)
+    # The exchange can be read without a script, and sent again.
+    [block] = card.cssselect("details.exchange")
+    sent, received = block.cssselect("pre")
+    assert "POST /v1/customers/cus_one/accounts" in sent.text and '"name": "Savings"' in sent.text
+    assert "X-API-Key: key_0" in sent.text and '"<b>\\u0000"' in received.text_content()
+    assert "conformance sign --curl POST /v1/customers/cus_one/accounts --target server.toml" in text(block)
+
+
+def test_a_statement_that_is_the_expectation_stands_once() -> None:
+    rule = RULES["format.id"]
+    whole = page(judged(rule.id, "getAccount", Verdict.FAILED, expected=rule.statement, got="7"))
+    [card] = whole.cssselect("details.cause")
+    assert sum(rule.statement in text(part) for part in card.cssselect("p, dd")) == 1
 
 
 def test_known_failures_stale_entries_and_errors_have_sections() -> None:
@@ -72,26 +103,12 @@ def test_known_failures_stale_entries_and_errors_have_sections() -> None:
         ],
         "known.toml",
     )
-    shown = page(verdicts={WALK: Verdict.FAILED}, known=known, errors=["test_a[b]: KeyError: 'c'"])
-    sections = {part.get("aria-labelledby"): text(part) for part in shown.cssselect("section")}
+    whole = page(verdicts={WALK: Verdict.FAILED}, known=known, errors=["test_a[b]: KeyError: 'c'"])
+    sections = {part.get("aria-labelledby"): text(part) for part in whole.cssselect("section")}
     assert "reason mended <soon>" in sections["known"]
     assert "the list, line 9: delete the entry for list.echo on listWallets" in sections["stale"]
     assert "test_a[b]: KeyError: 'c'" in sections["errors"]
-    assert "the suite failed" in shown.findtext(".//title")
-
-
-def test_an_exchange_can_be_read_without_a_script_and_sent_again() -> None:
-    shown = page(
-        judged(*WALK, Verdict.FAILED, exchanges=[1], got="/items/1/id: no string"),
-        exchanges=[exchange(1, b'{"items": [{"id": "a"}, {"id": 7}, "<b>\\u0000"]}')],
-        options={"target": "server.toml"},
-    )
-    [block] = shown.cssselect("details.exchange")
-    sent, received = block.cssselect("pre")
-    assert "POST /v1/customers/cus_one/accounts" in sent.text and '"name": "Savings"' in sent.text
-    assert "X-API-Key: key_0" in sent.text
-    assert '"<b>\\u0000"' in received.text_content()
-    assert "conformance sign --curl POST /v1/customers/cus_one/accounts --target server.toml" in text(block)
+    assert "the suite failed" in whole.findtext(".//title")
 
 
 def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,47 +119,14 @@ def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         judged("list.echo", "listAccounts", Verdict.PASSED, exchanges=[4]),
     )
     keep(results, *(exchange(number, b"x" * 8000) for number in (1, 2, 3, 4)))
-    made = document(results)
-    assert len("".join(pieces(made))) < 1_000_000
-    assert [*evidence.page_exchanges(made.cells, made.exchanges)] == [1, 2, 3, 4]
+    report = document(results)
+
+    def chosen() -> dict[int, Any]:
+        return evidence.page_exchanges(report.cells, report.exchanges)
+
+    assert len("".join(pieces(report))) < 1_000_000
+    assert [*chosen()] == [1, 2, 3, 4]
     monkeypatch.setattr(evidence, "PAGE_PROOF", 2000)
-    assert [*evidence.page_exchanges(made.cells, made.exchanges)] == [1, 2, 3]
+    assert [*chosen()] == [1, 2, 3]
     monkeypatch.setattr(evidence, "PAGE_EXCHANGES", 6000)
-    shown = evidence.page_exchanges(made.cells, made.exchanges)
-    assert [*shown] == [1, 3] and shown[1].response_body.cut
-
-
-def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> None:
-    shown = page(judged(*WALK, Verdict.FAILED, exchanges=[1]), exchanges=[exchange(1)])
-    for element in shown.iter():
-        if not isinstance(element.tag, str):
-            continue
-        assert not {"src", "srcset", "style", "data", "action"} & set(element.attrib)
-        assert not any(name.startswith("on") for name in element.attrib)
-        assert element.get("href", "#").startswith("#")
-    policy = shown.cssselect("meta[http-equiv]")[0].get("content")
-    assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert "unsafe" not in policy
-
-
-@pytest.mark.parametrize(
-    ("options", "command"),
-    [
-        ({}, "pytest --pyargs conformance --seed 7"),
-        (
-            {"target": "my server.toml", "base-url": "http://x", "fail-on": "required", "lanes": "3"},
-            "pytest --pyargs conformance --seed 7 --target 'my server.toml' --base-url http://x",
-        ),
-        (
-            {"rule": "auth.* list.walk@listWallets", "-m": "not fuzz", "fail-on": "implied"},
-            "pytest --pyargs conformance --rule 'auth.*' --rule list.walk@listWallets "
-            "--fail-on implied -m 'not fuzz' --seed 7",
-        ),
-        (
-            {"load": "--users 50 --headless", "target": "t.toml", "rate": "20.0"},
-            "conformance load --rate 20.0 --seed 7 --users 50 --headless --target t.toml",
-        ),
-    ],
-)
-def test_a_run_can_be_repeated(options: dict[str, str], command: str) -> None:
-    assert commands.again(options, 7) == command
+    assert [*chosen()] == [1, 3] and chosen()[1].response_body.cut

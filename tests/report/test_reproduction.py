@@ -16,7 +16,7 @@ from conformance.judge.cells import grouped
 from conformance.judge.verdicts import Verdict
 from conformance.plugin.selection import Job, Scope
 from conformance.reference.behaviour import Behaviour
-from conformance.report.commands import reproduction
+from conformance.report.commands import again, reproduction
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import catch, judge
 from tests.support.mistakes import NoNonces
@@ -66,10 +66,10 @@ def test_a_failure_comes_again_on_the_faulty_server_only(fault: Fault) -> None:
     checks = selected(command)
     for _ in range(3 if fault.rule.endswith("race") else 1):
         # Scheduling on a busy machine decides if the requests of a race meet.
-        again = judge(fault.make(), checks).broken
-        if cell.key in again:
+        broken = judge(fault.make(), checks).broken
+        if cell.key in broken:
             break
-    assert cell.key in again, command
+    assert cell.key in broken, command
     assert judge(Behaviour(), checks).broken == {}
 
 
@@ -87,21 +87,47 @@ def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
         assert [cell["rule"] for cell in cells] == ["auth.nonce-replay"] * status
 
 
-def test_a_generated_failure_is_drawn_again() -> None:
-    cell = judged("fields.amount", "createPayin", Verdict.FAILED, examples=99)
-    assert "--fuzz-examples 99 --seed 7" in reproduction(cell, {}, 7)
-    assert "--fuzz-time 20.0 --seed 7" in reproduction(cell, {"fuzz-time": "20.0"}, 7)
-    response = judged("error.shape", "createPayin", Verdict.FAILED)
-    assert "--fuzz-examples" not in reproduction(response, {}, 7)
+SERVER = {"target": "my server.toml", "base-url": "http://x"}
 
 
-def test_a_failure_of_a_deep_run_is_shown_by_a_deep_run() -> None:
-    cell = judged("auth.nonce-replay", "listWallets", Verdict.FAILED)
-    assert " --effort deep " in reproduction(cell, {"effort": "deep"}, 7)
-    assert "--effort" not in reproduction(cell, {"effort": "quick"}, 7)
+@pytest.mark.parametrize(
+    ("options", "examples", "words"),
+    [
+        (SERVER, 0, "--seed 7 --target 'my server.toml' --base-url http://x"),
+        ({"effort": "deep"}, 0, "--effort deep --seed 7"),
+        ({"effort": "quick"}, 0, "--seed 7"),
+        # A generated failure is drawn again.
+        ({}, 99, "--fuzz-examples 99 --seed 7"),
+        ({"fuzz-time": "20.0"}, 99, "--fuzz-examples 99 --fuzz-time 20.0 --seed 7"),
+        ({"fuzz-time": "20.0"}, 0, "--seed 7"),
+    ],
+)
+def test_the_command_of_a_failure_has_what_decides_about_it(
+    options: dict[str, str], examples: int, words: str
+) -> None:
+    cell = judged("list.walk", "listWallets", Verdict.FAILED, examples=examples)
+    alone = "pytest --pyargs conformance --rule list.walk --operation listWallets "
+    assert reproduction(cell, options, 7) == alone + words
 
 
-def test_the_target_is_named_as_it_was() -> None:
-    cell = judged("list.walk", "listWallets", Verdict.FAILED)
-    command = reproduction(cell, {"target": "my server.toml", "base-url": "http://x"}, None)
-    assert command.endswith("--operation listWallets --target 'my server.toml' --base-url http://x")
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({}, "pytest --pyargs conformance --seed 7"),
+        (
+            {**SERVER, "fail-on": "required", "lanes": "3"},
+            "pytest --pyargs conformance --seed 7 --target 'my server.toml' --base-url http://x",
+        ),
+        (
+            {"rule": "auth.* list.walk@listWallets", "-m": "not fuzz", "fail-on": "implied"},
+            "pytest --pyargs conformance --rule 'auth.*' --rule list.walk@listWallets "
+            "--fail-on implied -m 'not fuzz' --seed 7",
+        ),
+        (
+            {"load": "--users 50 --headless", "target": "t.toml", "rate": "20.0"},
+            "conformance load --rate 20.0 --seed 7 --users 50 --headless --target t.toml",
+        ),
+    ],
+)
+def test_a_run_can_be_repeated(options: dict[str, str], command: str) -> None:
+    assert again(options, 7) == command

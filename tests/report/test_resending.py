@@ -13,8 +13,8 @@ import pytest
 from conformance.judge.verdicts import Verdict
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
+from conformance.report.commands import resend
 from conformance.report.html import pieces
-from conformance.report.resending import resend
 from conformance.report.write import write_all
 from conformance.target.file import build
 from conformance.wire.forms import new_key

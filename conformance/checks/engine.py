@@ -338,18 +338,15 @@ class Engine:
 
 
 def table(
-    *rules: str,
-    at: Callable[[CheckContext], E],
-    operations: tuple[str, ...] | None = None,
-    then: Callable[[CheckContext, list[Exchange]], None] = lambda ctx, answers: None,
+    *rules: str, at: Callable[[CheckContext], E], operations: tuple[str, ...] | None = None
 ) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
     """Marks a function that yields cases as the check of these rules; `at` makes the engine that sends and
-    judges them, `then` gets the answers. Raises KeyError for an unknown rule."""
+    judges them. Raises KeyError for an unknown rule."""
 
     def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
         def run(ctx: CheckContext) -> None:
             engine = at(ctx)
-            then(ctx, engine.batch(cases(engine)))
+            engine.batch(cases(engine))
 
         return check(*rules, operations=operations)(named_as(cases, run))
 

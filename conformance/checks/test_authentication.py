@@ -21,24 +21,6 @@ from conformance.world.account import unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import ids
 
-#: Rule of the codes of refusals for which the specification gives none.
-_CODES = "auth.unspecified-codes"
-
-#: Case -> the question that its answer settles under that rule.
-_QUESTIONS = {
-    **{f"an empty {header}": f"an empty {header}" for header in signing.HEADERS},
-    "the timestamp abc": "the timestamp abc",
-    "an unknown API key, signed with the right secret": "an unknown API key",
-}
-
-
-def _record_codes(ctx: CheckContext, answers: list[Exchange]) -> None:
-    """Records the codes of refusals, on the operations of that rule."""
-    for answer in answers:
-        if answer.purpose in _QUESTIONS and _CODES in ctx.rules:
-            ctx.record(_CODES, _QUESTIONS[answer.purpose], answer)
-
-
 #: Direction of a timestamp's offset from now, and its sign.
 _DIRECTIONS = (("old", -1), ("ahead", 1))
 
@@ -90,7 +72,7 @@ def test_missing_headers(at: Engine) -> Iterator[Case]:
         yield at.case("auth.bearer-only", name, headers=bearer, auth=auth, control=control)
 
 
-@table("auth.empty-header", _CODES, at=AuthProbes, then=_record_codes)
+@table("auth.empty-header", at=AuthProbes)
 def test_empty_headers(at: AuthProbes) -> Iterator[Case]:
     """A request with one of the four headers empty is refused; timestamp and nonce also signed as empty."""
     rows = {f"an empty {header}": Auth(empty=(header,)) for header in signing.HEADERS}
@@ -187,7 +169,7 @@ def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     _near_the_edge(ctx, sound(ctx), "auth.timestamp-accepted", -1)
 
 
-@table("auth.timestamp-integer", _CODES, at=AuthProbes, then=_record_codes)
+@table("auth.timestamp-integer", at=AuthProbes)
 def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
     """Timestamps that are not an integer are refused, most of which lenient parsers read as the present."""
     now = at.ctx.run.clock.now()
@@ -223,7 +205,7 @@ def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
     yield from at.cases("auth.header-case", rows)
 
 
-@table("auth.unknown-key", "auth.unknown-key-status", _CODES, at=AuthProbes, then=_record_codes)
+@table("auth.unknown-key", "auth.unknown-key-status", at=AuthProbes)
 def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
     """API keys that do not exist are refused, some almost equal to the valid one, signed with its secret or
     an empty one; on some operations one is the name of a member that all objects inherit."""
@@ -252,6 +234,7 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
     "auth.bearer-beside",
     "auth.body-on-get",
     "auth.precedence",
+    "auth.unspecified-codes",
     at=sound,
 )
 def test_open_choices(at: Engine) -> Iterator[Case]:
@@ -274,6 +257,11 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
             "an old timestamp and a used nonce": Auth(timestamp_offset=-3600, nonce=used),
             "a used nonce and a wrong signature": Auth(nonce=used, signature_form="other middle digit"),
             "an unknown API key and an old timestamp": Auth(api_key=unknown, timestamp_offset=-3600),
+        },
+        "auth.unspecified-codes": {
+            **{f"an empty {header}": Auth(empty=(header,)) for header in signing.HEADERS},
+            "the timestamp abc": Auth(timestamp="abc"),
+            "an unknown API key": Auth(api_key=unknown),
         },
         "auth.bearer-beside": {
             "Authorization: Bearer beside a valid signature": {

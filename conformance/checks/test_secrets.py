@@ -1,5 +1,5 @@
-"""Secrets (sections 2.4 and 5.1): no answer has a signing secret or the full number of a payout
-destination."""
+"""Secrets (sections 2.4 and 5.1), which no answer shows, and undocumented reads and writes (sections 1
+and 5), which need authentication and stay within the organization."""
 
 from __future__ import annotations
 
@@ -7,16 +7,26 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from conformance.checks.check import CheckContext, check
+from conformance.checks.members import furnish
 from conformance.checks.private_data import numbers_of
-from conformance.contract.fields import request_fields
+from conformance.contract import signing
+from conformance.contract.fields import documented, request_fields
+from conformance.contract.json_text import all_objects
+from conformance.contract.operations import OPERATIONS, Operation
+from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, traits_of
+from conformance.judge.comparison import identifiers
 from conformance.judge.invariants import secret_in, telling_secrets
+from conformance.judge.outcomes import unusable
 from conformance.judge.verdicts import Inconclusive
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.forms import new_key
+from conformance.wire.messages import MISSING, Auth, Call, Exchange
+from conformance.wire.pages import MAX_SIZE
 from conformance.world import samples
-from conformance.world.account import Account, renewed, unknown_like
+from conformance.world.account import Account, identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.bodies import bodies
 from conformance.world.cache import Key
+from conformance.world.creations import creations
 
 CREATE = "createPayoutDestination"
 
@@ -149,3 +159,158 @@ def _wrong_fields(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
         for field in request_fields(ctx.operation.id):
             if not field.required and field.name not in wrong:
                 yield f"{field.name} in an array", renewed(valid).with_field(field.name, ["x"])
+
+
+# ---------------------------------------------------------------------- undocumented reads and writes
+
+RULE = "auth.undocumented-reads"
+
+#: Paths with a documented GET.
+_PATHS = {operation.path for operation in OPERATIONS.values() if operation.method == "GET"}
+
+_UNSIGNED = Auth(omit=signing.HEADERS)
+
+
+def _single(create: Operation) -> bool:
+    """True if a GET of one resource that an operation creates is documented."""
+    return any(path.rpartition("/")[0] == create.path and path.endswith("}") for path in _PATHS)
+
+
+def _get(target: str) -> Call:
+    return Call(None, "GET", target)
+
+
+@check(RULE)
+def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
+    """GET on the addresses where a created resource may be readable, alone or in a list, shows it neither
+    without authentication nor to another organization, also below the latter's own account; nor do documented
+    paths with the id of its customer or account left empty."""
+    create = creations(ctx.run, ctx.operation.id)[0].exchange
+    for what, call in _reads(ctx, create):
+        _judge_read(ctx, create, call.but(auth=_UNSIGNED), f"{what} without authentication", "primary")
+        if ctx.target.secondary is not None:
+            _judge_read(ctx, create, call, f"{what} by another organization", "secondary")
+    if ctx.target.secondary is not None:
+        for what, call in (*_without_parent(ctx, create), *_below(ctx, create)):
+            _judge_read(ctx, create, call, what, "secondary")
+
+
+def _judge_read(ctx: CheckContext, create: Exchange, call: Call, what: str, organization: str) -> None:
+    """Judges that an answer has no object with the id of a created resource and another documented member."""
+    answer, own, got = ctx.send(call, what, organization), identifier(create), ""
+    for each in all_objects(answer.document) if answer.succeeded else ():
+        others = [name for name in documented(ctx.operation.id) if name != "id" and name in each]
+        if each.get("id") == own and others:
+            got = got or f"{answer.status} with {', '.join(['id', *others[:2]])}"
+    ctx.expect(RULE, f"{what}: no resource shown", unusable(answer, documented=False) or got, answer)
+
+
+def _reads(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, Call]]:
+    """Undocumented GETs that may show a created resource, with their names."""
+    collection, own = create.call.path, identifier(create)
+    alone = f"/v1/{collection.rpartition('/')[2]}"
+    targets = [collection] if ctx.operation.path not in _PATHS else []
+    if not _single(ctx.operation):
+        targets.append(f"{collection}/{own}")
+    for target in (*targets, f"{alone}/{own}", f"{alone}?size={MAX_SIZE}"):
+        path = target.replace(own, "{id}").split("/")
+        yield f"GET {'/'.join(path[-2:])}", _get(target)
+
+
+def _without_parent(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, Call]]:
+    """GETs of a created resource and its list with an empty first id, which an access check may skip."""
+    version, top, _, *rest = create.call.path.strip("/").split("/")
+    collection = "/".join(["", version, top, "", *rest])
+    for operation in OPERATIONS.values():
+        single = operation.path.endswith("}") and operation.path.rpartition("/")[0] == ctx.operation.path
+        if operation.method == "GET" and (single or operation.path == ctx.operation.path):
+            what = f"{operation.id} with an empty id of the {top[:-1]}, by another organization"
+            yield (
+                what,
+                _get(f"{collection}/{identifier(create)}" if single else f"{collection}?size={MAX_SIZE}"),
+            )
+
+
+def _below(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, Call]]:
+    """Undocumented GETs of a created resource below another organization's path, alone and in a list, where a
+    server may check the owner of the path only."""
+    try:
+        ids = ctx.run.account(owner="secondary").ids(ctx.operation.id)
+    except Inconclusive:
+        return
+    path = ctx.operation.path.format(**{name: quoted(value) for name, value in ids.items()})
+    several, below = path.rpartition("/")[2], "below another organization's own path, by it"
+    if not _single(ctx.operation):
+        yield f"GET of a {several[:-1]} {below}", _get(f"{path}/{identifier(create)}")
+    if ctx.operation.path not in _PATHS:
+        yield f"GET of the {several} {below}", _get(f"{path}?size={MAX_SIZE}")
+
+
+@check("secrets.hidden", operations=("createPayoutDestination",))
+def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
+    """The same addresses show their own organization no full number of a destination."""
+    create = creations(ctx.run, ctx.operation.id)[0].exchange
+    for what, call in _reads(ctx, create):
+        answer = ctx.send(call, what)
+        got = secret_in(answer, ctx.target, numbers_of([create]))
+        ctx.expect("secrets.hidden", f"{what}: masked numbers", got, answer)
+
+
+@check(RULE)
+def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
+    """PUT and DELETE on a created resource have no effect without authentication or for another organization;
+    nor has a payout from an account that the body names."""
+    create = creations(ctx.run, ctx.operation.id)[-1].exchange
+    target = f"{create.call.path}/{identifier(create)}"
+    nowhere = f"{create.call.path}/{unknown_like(identifier(create))}"
+    put, delete = Call(None, "PUT", target, body=create.call.body), Call(None, "DELETE", target)
+    tries = [
+        ("a PUT without authentication", put.but(auth=_UNSIGNED), "primary"),
+        ("a DELETE without authentication", delete.but(auth=_UNSIGNED), "primary"),
+    ]
+    if ctx.target.secondary is not None:
+        tries.append(("a PUT by another organization", put, "secondary"))
+        tries.append(("a DELETE by another organization", delete, "secondary"))
+    if ctx.target.secondary is not None and ctx.operation.traits.draws_on_funds:
+        body = {**create.call.document, "account_id": create.call.path.split("/")[3]}
+        payout = create.call.but(operation=None, target="/v1/transfers/payouts", idempotency_key=new_key())
+        what = "a payout from another organization's account, which the body names"
+        tries.append((what, payout.with_json(body), "secondary"))
+    for what, call, organization in tries:
+        sent = [ctx.send(call, what, organization)]
+        if sent[0].succeeded:
+            # A server that answers an unknown id alike carries nothing out.
+            sent.append(ctx.send(call.but(target=nowhere), f"{what} of an unknown id", organization))
+        done = sent[0].succeeded and not sent[-1].succeeded
+        got = unusable(sent[0], documented=False) or (sent[0].described() if done else "")
+        ctx.expect(RULE, f"{what}: not carried out", got, *sent)
+
+
+@check("tenancy.foreign-parent", operations=OPERATION_SETS["read"])
+def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
+    """An own list or resource, read with another organization's path parameters in the query, shows nothing
+    of that organization."""
+    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
+    read = "list" if ctx.operation.is_list else "resource"
+    if ctx.operation.is_list:
+        with contextlib.suppress(Inconclusive):
+            furnish(foreign, ctx.operation)
+    what = f"the {read} of the other organization, by itself"
+    theirs = ctx.shown(foreign.call(ctx.operation.id), what, "secondary")
+    ids = {name: foreign.ids(ctx.operation.id)[name] for name in parameters(ctx.operation.id)}
+    what = f"an own {read} with the ids of another organization's parents in its query"
+    answer = ctx.send(own.call(ctx.operation.id).with_query(ids), what)
+    if _ids(theirs):
+        common = _ids(answer) & _ids(theirs)
+        got = unusable(answer) or (f"{len(common)} elements of the other's list" if common else "")
+        ctx.expect("tenancy.foreign-parent", f"{what}: none of its elements", got, answer, theirs)
+
+
+def _ids(answer: Exchange) -> set[str]:
+    """The ids of a list's items, or of the resource; none in an answer without them."""
+    if not answer.succeeded:
+        return set()
+    items, own = answer.get("items"), answer.get("id")
+    if items is MISSING:
+        return {own} if isinstance(own, str) else set()
+    return {*(identifiers(items) or ())}

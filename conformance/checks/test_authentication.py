@@ -96,17 +96,6 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
     return date - exchange.elapsed - sent, date + 2 - sent
 
 
-def _other_units(at: Engine) -> Iterator[Case]:
-    """Yields timestamps in other units, and others that a parser may take for the present."""
-    now = at.ctx.run.clock.now()
-    rows = {
-        "a timestamp in milliseconds": Auth(timestamp=str(now * 1000)),
-        "the timestamp 0": Auth(timestamp="0"),
-        "a timestamp that is right in 32 bits": Auth(timestamp=str(now + 2**32)),
-    }
-    yield from at.cases("auth.timestamp-window", rows)
-
-
 def _distant_timestamps(at: Engine) -> Iterator[Case]:
     """Yields a timestamp far outside the window by any clock, another one for each operation."""
     now = at.ctx.run.clock.now()
@@ -158,7 +147,13 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
     second organization that is hours or days off are refused."""
     engine = AuthProbes(ctx)
     _near_the_edge(ctx, engine, "auth.timestamp-window", 1)
-    engine.batch(_other_units(engine))
+    now = ctx.run.clock.now()
+    rows = {
+        "a timestamp in milliseconds": Auth(timestamp=str(now * 1000)),
+        "the timestamp 0": Auth(timestamp="0"),
+        "a timestamp that is right in 32 bits": Auth(timestamp=str(now + 2**32)),
+    }
+    engine.batch(engine.cases("auth.timestamp-window", rows))
     second = engine.second
     second.batch(_distant_timestamps(second))
 

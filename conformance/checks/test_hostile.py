@@ -59,26 +59,6 @@ def common(ctx: CheckContext) -> Engine:
 # ---------------------------------------------------------------------- bodies
 
 
-def _malformed_bodies(at: Engine, bodies: Derived) -> Iterator[Case]:
-    """Bodies that are not JSON, not UTF-8 or not an object."""
-    for wrong in (*bodies.malformed(), *bodies.not_objects()):
-        if wrong.value or at.operation != "updateBeneficiary":  # open: beneficiary.update-no-body
-            yield at.case("body.malformed", f"a body {wrong.reason}", body=wrong.value)
-
-
-def _odd_bodies(at: Engine, bodies: Derived) -> Iterator[Case]:
-    """Bodies that parsers treat differently."""
-    for odd in bodies.odd():
-        yield at.case(SURVIVES, f"a body with {odd.reason}", body=odd.value)
-
-
-def _content_types(at: Engine) -> Iterator[Case]:
-    """Valid bodies with another Content-Type, or none."""
-    for content_type in (*values(headers.CONTENT_TYPES, checked=True), at.turn(headers.UNUSUAL)):
-        name = f"Content-Type: {content_type}" if content_type else "no Content-Type"
-        yield at.case(SURVIVES, name, content_type=content_type)
-
-
 @check("body.malformed", "body.legal-oddities", "body.content-type", "refusal.changes-nothing", SURVIVES)
 def test_hostile_bodies(ctx: CheckContext) -> None:
     """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect. What the server
@@ -93,10 +73,16 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         raise refusal_of_valid(valid)
     engine.beside = valid
     bodies = Derived(engine.document(), ctx.operation.traits.free_text, _with_more_texts(engine))
-    engine.batch(_malformed_bodies(engine, bodies), [engine], what="malformed bodies")
-    for case in _odd_bodies(engine, bodies):
-        (answer,) = engine.batch([case])
-        ctx.record("body.legal-oddities", case.name, answer)
+    malformed = [
+        engine.case("body.malformed", f"a body {wrong.reason}", body=wrong.value)
+        for wrong in (*bodies.malformed(), *bodies.not_objects())
+        if wrong.value or operation != "updateBeneficiary"  # open: beneficiary.update-no-body
+    ]
+    engine.batch(malformed, [engine], what="malformed bodies")
+    for odd in bodies.odd():
+        name = f"a body with {odd.reason}"
+        (answer,) = engine.batch([engine.case(SURVIVES, name, body=odd.value)])
+        ctx.record("body.legal-oddities", name, answer)
         if answer.succeeded and operation == "createWallet":
             engine = hostile(ctx)
     for long in bodies.long():
@@ -105,8 +91,10 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         _probe(ctx, probe, f"a body with {long.reason}", may_hang_up=True)
     if operation == "createWallet":
         engine = Engine(ctx, lambda: ctx.account(fresh=True))
-    for case in _content_types(engine):
-        ctx.record("body.content-type", case.name, *engine.batch([case]))
+    for content_type in (*values(headers.CONTENT_TYPES, checked=True), engine.turn(headers.UNUSUAL)):
+        name = f"Content-Type: {content_type}" if content_type else "no Content-Type"
+        case = engine.case(SURVIVES, name, content_type=content_type)
+        ctx.record("body.content-type", name, *engine.batch([case]))
 
 
 def _with_more_texts(at: Engine) -> dict[str, Any] | None:

@@ -14,7 +14,6 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import parameters, unknown_like
-from conformance.world.case import Case
 
 RULE = "auth.nonce-replay"
 
@@ -173,18 +172,18 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
         yield "for a page past the last", probes.usual().with_query("page=90000&size=100")
 
 
-def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
-    """Nonces that differ from a used one in the last or the first character."""
-    for which, position in (("last", -1), ("first", 0)):
-        name = f"a valid request whose nonce differs from a used one in its {which} character"
-        yield at.case("auth.accepts-valid", name, auth=Auth(nonce=other_digit(used, position)))
-
-
 @check("auth.accepts-valid")
 def test_resembling_nonces(ctx: CheckContext) -> None:
     """A nonce that differs from a used one in its last or its first character is accepted."""
     probes = AuthProbes(ctx)
-    probes.sound.batch(_resembling_nonces(probes.sound, probes.recent.nonce or ""))
+    sound, used = probes.sound, probes.recent.nonce or ""
+    rows = {
+        f"a valid request whose nonce differs from a used one in its {which} character": Auth(
+            nonce=other_digit(used, position)
+        )
+        for which, position in (("last", -1), ("first", 0))
+    }
+    sound.batch(sound.cases("auth.accepts-valid", rows))
 
 
 @check(RULE)

@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 
 from conformance._files import InputError
@@ -34,9 +33,8 @@ from conformance.report.document import Document
 from conformance.report.known_failures import KnownFailures, write_known
 from conformance.report.verdict import RunInfo
 from conformance.target.environment import given
-from conformance.target.file import NO_FILES, Target, Tls, build, load
+from conformance.target.file import Target, build, load
 from conformance.wire.budget import Budget
-from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import Transport
 from conformance.world.samples import run_label
 
@@ -133,10 +131,10 @@ class Controller:
     def _target(self, environment: Mapping[str, str], tell: Callable[[str], None]) -> Target:
         if named := named_target(self.options, environment):
             target = self._limited(named)
-            if self.options.wait:
-                wait_for(target.base_url, self.options.wait, tell, target.tls)
-            tell(printable(f"conformance: examining {target.base_url}"))
             first = share(target, self.started)
+            if self.options.wait:
+                wait_for(target, self.options.wait, first, tell)
+            tell(printable(f"conformance: examining {target.base_url}"))
             examined = preflight(target, budget=first)
             self._latency, self._ahead = latency(examined), examined.clock.offset
             self._lanes = self.options.lanes or self._sustained(examined, tell)
@@ -335,24 +333,19 @@ class EmbeddedServer:
             self._process.wait()
 
 
-def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:
-    """Waits until anything answers HTTP at an address. Raises InputError after so many seconds."""
-    end, told = time.monotonic() + seconds, False
-    named = {"User-Agent": USER_AGENT}
-    with httpx.Client(
-        transport=Transport(files), timeout=TRY, follow_redirects=False, headers=named
-    ) as client:
-        while True:
-            try:
-                with client.stream("GET", base_url):
-                    return
-            except httpx.HTTPError as error:
-                reason = f"{type(error).__name__}: {error}"
+def wait_for(target: Target, seconds: float, budget: Budget, tell: Callable[[str], None]) -> None:
+    """Waits until the server answers anything. Raises InputError after so many seconds."""
+    end = time.monotonic() + seconds
+    hasty = replace(target, limits=replace(target.limits, request_timeout=TRY))
+    with Transport(target.tls) as transport:
+        examination = Examination(hasty, transport, budget=budget)
+        while (answer := examination.listed(target.primary)).status is None:
+            if len(examination.exchanges) == 1:
+                tell(printable(f"conformance: waiting at most {seconds:g} s for {target.base_url}"))
             if time.monotonic() + PAUSE > end:
                 raise InputError(
-                    printable(f"{base_url} did not answer within {seconds:g} s (--wait): {reason}.")
+                    printable(
+                        f"{target.base_url} did not answer within {seconds:g} s (--wait): {answer.error}."
+                    )
                 )
-            if not told:
-                tell(printable(f"conformance: waiting at most {seconds:g} s for {base_url}"))
-                told = True
             time.sleep(PAUSE)

@@ -97,10 +97,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         raise pytest.UsageError(str(error)) from None
     # With pytest-xdist, `tx` has an entry for each process that it will start.
     controller.processes = len(getattr(config.option, "tx", None) or ["this"])
-    interruption = Interruption(tell)
+    interruption = Interruption()
     config.add_cleanup(interruption.end)
     config.add_cleanup(controller.close)
-    ours = ControllerHooks(config, controller, interruption, lambda: config.stash.get(_RUNNER, None))
+    ours = ControllerHooks(config, controller, interruption, tell, lambda: config.stash.get(_RUNNER, None))
     config.pluginmanager.register(ours, "conformance session")
     interruption.begin()
 

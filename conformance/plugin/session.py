@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -45,23 +44,22 @@ INTERVAL = 0.5
 #: pytest captures standard output during tests.
 TERMINAL = Path("/dev/tty")
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
 
 class ControllerHooks:
-    """A plugin of the process that controls the run. `runner` returns the tests that this process runs; None
-    if it runs none."""
+    """A plugin of the process that controls the run. `tell` prints a line; `runner` returns the tests that
+    this process runs, None if it runs none."""
 
     def __init__(
         self,
         config: pytest.Config,
         controller: Controller,
         interruption: Interruption,
+        tell: Callable[[str], None],
         runner: Callable[[], Runner | None],
     ) -> None:
         self.controller = controller
         self._interruption = interruption
-        self._runner = runner
+        self._runner, self._tell = runner, tell
         self._verbose = config.option.verbose > 0
         #: Numbers of selected tests, and of the suite's own that failed; None before the collection.
         self._selected: int | None = None
@@ -139,6 +137,7 @@ class ControllerHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
         self._interruption.hold(interrupted=True)
+        self._tell("conformance: reporting what was measured, a moment (SIGKILL ends it at once)")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -225,15 +224,11 @@ class Progress:
 
 
 class Interruption:
-    """Handles the signals of one run, in the main thread; in other threads the embedding program does.
+    """Handles the signals of one run, in the main thread; in other threads the embedding program does."""
 
-    `tell` prints a line.
-    """
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self) -> None:
         self._previous: dict[signal.Signals, Any] = {}
-        self._interrupted = self._told = False
+        self._interrupted = False
 
     def begin(self) -> None:
         """Makes SIGTERM interrupt the run as SIGINT does."""
@@ -242,8 +237,8 @@ class Interruption:
     def hold(self, *, interrupted: bool = False) -> None:
         """Ignores further signals while results are written, which takes seconds."""
         self._interrupted = self._interrupted or interrupted
-        for number in _SIGNALS:
-            self._handle(number, self._notice)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._handle(number, signal.SIG_IGN)
 
     def end(self) -> None:
         """Restores the signal handlers, unless the process ends with an interrupted run."""
@@ -253,17 +248,10 @@ class Interruption:
             with contextlib.suppress(ValueError):
                 signal.signal(*self._previous.popitem())
 
-    def _handle(self, number: signal.Signals, handler: Callable[[int, FrameType | None], None]) -> None:
+    def _handle(self, number: signal.Signals, handler: Any) -> None:
         with contextlib.suppress(ValueError):
             before = signal.signal(number, handler)
             self._previous.setdefault(number, before)
-
-    def _notice(self, number: int, frame: FrameType | None) -> None:
-        # The main thread may be writing: one line, once, keeps the output readable.
-        if not self._told:
-            self._told = True
-            with contextlib.suppress(RuntimeError, OSError):
-                self._tell("conformance: reporting what was measured, a moment (SIGKILL ends it at once)")
 
 
 def _is_command() -> bool:

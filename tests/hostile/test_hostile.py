@@ -95,6 +95,7 @@ NARROWED = {
     "dies": ["--rule", "auth.header-case"],
     "a killed worker": ["--rule", "auth.header-case"],
     "disk full": ["--rule", "auth.header-case@listWallets"],
+    "SIGTERM": ["--rule", "auth.*"],
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.reference.app import system_clock
-from conformance.reference.serving.listener import served
 from tests.support.mistakes import NoSignatureCheck
-from tests.support.running import Outcome, begun, cells, faulty, run, run_against, until, write_target
+from tests.support.running import begun, cells, run, run_against, until
 
 ONE = "auth.accepts-valid@listAccounts"
 
@@ -100,6 +98,7 @@ def test_first_violation_stops_under_x(lanes: int, tmp_path: Path) -> None:
         (["--request-timeout", "-1"], "a number of seconds"),
         (["--seed", "x"], "--seed"),
         (["--known-failures", "missing.toml"], "missing.toml"),
+        (["--report-dir", "/dev/null/reports"], "--report-dir"),
     ],
 )
 def test_wrong_usage_is_one_paragraph(arguments: list[str], named: str, tmp_path: Path) -> None:
@@ -110,31 +109,10 @@ def test_wrong_usage_is_one_paragraph(arguments: list[str], named: str, tmp_path
         assert word not in outcome.output
 
 
-def test_unwritable_report_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    outcome = run("--rule", "auth.accepts-valid", folder=tmp_path / "file" / "reports")
-    assert outcome.status == 4
-    assert "--report-dir" in outcome.output and "Traceback" not in outcome.output
-
-
 def test_collecting_alone_starts_no_server(tmp_path: Path) -> None:
     outcome = run("--collect-only", "-q", "--rule", "auth.accepts-valid", folder=tmp_path / "reports")
     assert outcome.status == 0
     assert not (tmp_path / "reports").exists()
-
-
-def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:
-    server, tables = faulty()
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables(url))
-        arguments = ("--target", str(target), "-m", "not fuzz", "-v")
-        with begun(*arguments, folder=tmp_path / "reports") as process:
-            until(process, "[createAccount]", "PASSED")
-            process.send_signal(signal.SIGTERM)
-            rest, _ = process.communicate(timeout=60)
-    assert process.returncode == 2, rest
-    outcome = Outcome(process.returncode, rest, tmp_path / "reports")
-    assert cells(outcome, "passed") and cells(outcome, "not run")
 
 
 def test_embedded_server_ends_with_the_run(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ class KeysEvicted(LoadFault):
     """Only the last 1,000 keys are remembered."""
 
     RULES = ("idempotency.replay", "idempotency.replay-after-change")
+    most = 1000
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ class KeysEvicted(LoadFault):
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
         self._known[self.answer_scope(ctx), ctx.key] = None
-        if len(self._known) > 1000:
+        if len(self._known) > self.most:
             scope, key = self._known.popitem(last=False)[0]
             ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", scope, key)
 

@@ -1,0 +1,66 @@
+"""The checks that only load runs have pass on the reference server, and fail on one with a fault."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from conformance.checks.check import CHECKS, run_check
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Verdict
+from conformance.load.long_checks import MEMORY, Memory
+from conformance.reference.behaviour import Behaviour
+from tests.load.faults import BalanceReadBeforeCommit, DisableLost, KeysEvicted, NoncesForgotten, UpdateLost
+from tests.support.runs import run_on
+from tests.variants.hurry import hurried
+
+#: Rule, check, operation, and a fault with values that make it show at once.
+ROWS = {
+    "idempotency.replay": ("test_keys_of_earlier_sessions", "createWallet", KeysEvicted, {"most": 0}),
+    "auth.nonce-replay": ("test_nonces_of_earlier_requests", "listWallets", NoncesForgotten, {"most": 0}),
+    "beneficiary.update": (
+        "test_changes_of_one_beneficiary_at_once",
+        "updateBeneficiary",
+        UpdateLost,
+        {"one_in": 1},
+    ),
+    "beneficiary.disable": (
+        "test_changes_of_one_beneficiary_at_once",
+        "disableBeneficiary",
+        DisableLost,
+        {"one_in": 1},
+    ),
+    "payout.race": (
+        "test_payouts_at_once_in_many_rounds",
+        "createPayout",
+        BalanceReadBeforeCommit,
+        {"one_in": 1},
+    ),
+}
+
+
+def judged(rule: str, behaviour: Behaviour | None) -> Cell:
+    """Returns what the check of a rule says of a server, in several sessions with one memory."""
+    check, operation, *_ = ROWS[rule]
+    run, memory = run_on(behaviour), Memory()
+    memory.nonces.append(run.account().account)
+    for _ in range(3):
+        session = run.alone()
+        session.cache.put(MEMORY, memory)
+        session.lag.within = 0.2
+        # The fault of payouts waits in earnest.
+        with contextlib.nullcontext() if rule == "payout.race" else hurried():
+            [cell], _ = run_check(CHECKS[f"long_checks.{check}"], operation, session)
+        if cell.violations:
+            break
+    return cell
+
+
+@pytest.mark.parametrize("rule", ROWS)
+def test_a_check_fails_where_its_rule_is_broken_and_only_there(rule: str) -> None:
+    *_, fault, values = ROWS[rule]
+    assert judged(rule, None).verdict is Verdict.PASSED
+    behaviour = fault()
+    behaviour.__dict__.update(values)
+    assert judged(rule, behaviour).violations

@@ -89,8 +89,8 @@ def _words(answer: Exchange) -> str:
     if isinstance(error, dict) and ("type" in error or "code" in error):
         return json.dumps([error.get("type"), error.get("code")])
     path = answer.call.target.partition("?")[0]
-    for told in (path, answer.method):
-        text = text.replace(told, "")
+    for word in (path, answer.method):
+        text = text.replace(word, "")
     return json.dumps(sorted(document) if isinstance(document, dict) else text)
 
 

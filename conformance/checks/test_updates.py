@@ -20,8 +20,8 @@ from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
 from conformance.contract.schemas import nullable
-from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, normalized
+from conformance.judge.outcomes import unusable
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
@@ -40,20 +40,18 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     fixture = ctx.account(fresh=True)
     bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account("created"))
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
-    planned = list(planned_changes(ctx, fixture))
-    last = planned[-1].person.created if planned else bystander.created
+    changes = list(_changes(ctx, fixture))
+    first, last = changes[0].person, changes[-1].person.created
     # One wait for all: `updated` may have whole seconds.
     wait_past(last.get("updated"), last.arrived)
     # Fill a read cache before the change.
-    if planned:
-        planned[0].person.read("a beneficiary before it is changed")
-    for change in planned:
-        _judge_change(ctx, change, aside, steadily=change is planned[0])
-    if planned:
-        # A server may want these unique: then it refuses them. http.no-server-error judges how.
-        sent = bystander.created.call.document
-        theirs = {name: sent[name] for name in ("email", "phone", "tax_id") if name in sent}
-        planned[0].person.patch(theirs, "a PATCH to what another beneficiary of the account has")
+    first.read("a beneficiary before it is changed")
+    for change in changes:
+        _judge_change(ctx, change, aside, steadily=change is changes[0])
+    # A server may want these unique: then it refuses them. http.no-server-error judges how.
+    sent = bystander.created.call.document
+    theirs = {name: sent[name] for name in ("email", "phone", "tax_id") if name in sent}
+    first.patch(theirs, "a PATCH to what another beneficiary of the account has")
     for other, whose in ((bystander, "of the account"), (elsewhere, "of another account")):
         created = document(other.created)
         purpose = f"another beneficiary {whose}, after all of that"
@@ -187,10 +185,8 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
         ctx.member("beneficiary.update", what, valid, "note", note)
         if len(refused) == len(probes):
             # What a refused request has changed in memory may be stored with the next one.
-            for name, value in document(person.created).items():
-                if name in names:
-                    stated = person.stated.get(name, MISSING)
-                    ctx.expect(rule, *outcomes.member(what, valid, name, value, stated), *refused)
+            created = {name: value for name, value in document(person.created).items() if name in names}
+            judge_members(ctx, rule, valid, created, what, otherwise=person.stated, shown_by=refused)
 
 
 @check("beneficiary.update-empty")
@@ -225,30 +221,25 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
     rule, fixture = "beneficiary.update-company-name", ctx.account(fresh=True)
     business = Beneficiary(ctx, fixture, accepted_body(fixture, "createBeneficiary", "business"))
     individual, turned = Beneficiary(ctx, fixture), {"beneficiary_type": "business"}
-    untouched = {"a business": business, "an individual": individual}
-    refused: list[Exchange] = []
+    answers: list[Exchange] = []
     for what, person, body in (
         ("company_name null on a business", business, {"company_name": None}),
         ("beneficiary_type business alone", individual, turned),
         ("beneficiary_type business beside company_name null", individual, {**turned, "company_name": None}),
     ):
-        answer = person.patch(body, f"a PATCH of {what}")
-        if answer.refused:
-            refused.append(answer)
-        else:
-            untouched = {name: other for name, other in untouched.items() if other is not person}
-        if ctx.usable(rule, answer):
-            of_business = answer.succeeded and answer.get("beneficiary_type") == "business"
-            nameless = of_business and answer.get("company_name") in (None, "", MISSING)
-            got = "a business without company_name" if nameless else ""
-            ctx.expect(rule, f"a PATCH of {what}: refused, or a company_name", got, answer)
-    for name, person in untouched.items():
-        what, created = f"{name} after refused PATCHes of company_name", document(person.created)
-        members = ("beneficiary_type", "company_name")
-        expected: Body = {member: created[member] for member in members if member in created}
-        later = person.read_until(what, expected)
-        mine = [answer for answer in refused if answer.call.path == later.call.path]
-        judge_members(ctx, "refusal.changes-nothing", later, expected, what, shown_by=mine)
+        answers.append(answer := person.patch(body, f"a PATCH of {what}"))
+        of_business = answer.succeeded and answer.get("beneficiary_type") == "business"
+        nameless = of_business and answer.get("company_name") in (None, "", MISSING)
+        got = unusable(answer) or ("a business without company_name" if nameless else "")
+        ctx.expect(rule, f"a PATCH of {what}: refused, or a company_name", got, answer)
+    for name, person in (("a business", business), ("an individual", individual)):
+        own = [answer for answer in answers if answer.call.path == call("getBeneficiary", person.ids).path]
+        if all(answer.refused for answer in own):
+            what, created = f"{name} after refused PATCHes of company_name", document(person.created)
+            members = ("beneficiary_type", "company_name")
+            expected: Body = {member: created[member] for member in members if member in created}
+            later = person.read_until(what, expected)
+            judge_members(ctx, "refusal.changes-nothing", later, expected, what, shown_by=own)
 
 
 @check("beneficiary.update")
@@ -273,9 +264,6 @@ def test_null_as_a_value(ctx: CheckContext) -> None:
 
 
 _ACUTE = str.maketrans("aeiou", "\u00e1\u00e9\u00ed\u00f3\u00fa")
-
-#: Name of the probe that changes all fields.
-_SEVERAL = "several fields"
 
 
 @dataclass(frozen=True)
@@ -322,30 +310,25 @@ def new_values(fixture: Account, moved: str = "address_line") -> Body:
     }
 
 
-def _barely(fixture: Account, texts: Body) -> Body:
-    """New values that a server which compares loosely takes for those of a beneficiary: in capitals, with an
-    accent, a full stop, more words, or another region alone."""
-    return {
-        "first_name": texts["first_name"].upper(),
-        "middle_name": texts["middle_name"].translate(_ACUTE),
-        "last_name": f"{texts['last_name']}.",
-        "display_name": f"{texts['display_name']} II",
-        "address": new_values(fixture, "region")["address"],
-    }
-
-
-def planned_changes(ctx: CheckContext, fixture: Account) -> Iterator[Change]:
+def _changes(ctx: CheckContext, fixture: Account) -> Iterator[Change]:
     """The changes, each with a new beneficiary."""
-    for name in (*new_values(fixture), _SEVERAL):
-        employed = accepted_body(fixture, "createBeneficiary", "individual with company_name")
-        values, person = new_values(fixture, "city"), Beneficiary(ctx, fixture, employed)
-        several = {**values, "display_name": f"Grace B. Hopper {samples.marker()}"}
-        furnished = name == _SEVERAL and person.furnish(fixture)
-        tries = [several if name == _SEVERAL else {name: values[name]}]
-        near = {"country_code": abroad(values), **_barely(fixture, employed)}
-        if name in near:
-            tries.insert(0, {name: near[name]})
-        yield Change(name, tries, person, furnished=furnished)
+    for name in new_values(fixture):
+        body = accepted_body(fixture, "createBeneficiary", "individual with company_name")
+        values, person = new_values(fixture, "city"), Beneficiary(ctx, fixture, body)
+        # Values that a server which compares loosely takes for those that it has.
+        near = {
+            "first_name": body["first_name"].upper(),
+            "middle_name": body["middle_name"].translate(_ACUTE),
+            "last_name": f"{body['last_name']}.",
+            "display_name": f"{body['display_name']} II",
+            "address": new_values(fixture, "region")["address"],
+            "country_code": abroad(values),
+        }
+        yield Change(name, [{name: source[name]} for source in (near, values) if name in source], person)
+    body = accepted_body(fixture, "createBeneficiary", "individual with company_name")
+    person, display_name = Beneficiary(ctx, fixture, body), f"Grace B. Hopper {samples.marker()}"
+    several = {**new_values(fixture, "city"), "display_name": display_name}
+    yield Change("several fields", [several], person, furnished=person.furnish(fixture))
     company = {"company_name": f"Compilers {samples.marker()}"}
     # A server may allow a business neither title nor middle name.
     several = {

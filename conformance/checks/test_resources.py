@@ -20,7 +20,7 @@ from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import Account, call, identifier
 from conformance.world.corpora.kept_texts import PRECISE
-from conformance.world.creations import CreatedResource, created_in, creations
+from conformance.world.creations import created_in, creations
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import places, with_texts
 
@@ -49,19 +49,17 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
     says beside the body does not replace it."""
     operation = ctx.operation.id
     for resource in creations(ctx.run, operation):
-        what = f"created with {resource.kind}"
-        fields = sent(operation, resource.body)
-        judge_members(
-            ctx, "create.echo", resource.exchange, fields, what, otherwise=normalized(resource.body)
-        )
+        what, exchange = f"created with {resource.kind}", resource.exchange
+        fields, other = sent(operation, resource.body), normalized(resource.body)
+        judge_members(ctx, "create.echo", exchange, fields, what, otherwise=other)
         parent = PARENTS[operation]
-        ctx.member("create.echo", what, resource.exchange, parent, resource.fixture.ids(operation)[parent])
+        ctx.member("create.echo", what, exchange, parent, resource.fixture.ids(operation)[parent])
     usual, text = ctx.valid(), ctx.operation.traits.free_text
     # Answers to payins show no description.
-    name, other = (text, "conformance") if text in sent(operation, usual.document) else ("amount", "7.13")
+    name, value = (text, "conformance") if text in sent(operation, usual.document) else ("amount", "7.13")
     if name in usual.document:
         what = f"created with another {name} in the query than in the body"
-        answer = ctx.send(usual.with_query({name: other}), what)
+        answer = ctx.send(usual.with_query({name: value}), what)
         if answer.succeeded:
             ctx.member("create.echo", what, answer, name, usual.document[name])
 
@@ -134,10 +132,8 @@ def test_initial_state(ctx: CheckContext) -> None:
     field that was not sent."""
     operation = ctx.operation.id
     for resource in creations(ctx.run, operation):
-        expected = initial_state(operation, resource.body)
-        judge_members(
-            ctx, "create.initial-state", resource.exchange, expected, f"newly created with {resource.kind}"
-        )
+        expected, what = initial_state(operation, resource.body), f"newly created with {resource.kind}"
+        judge_members(ctx, "create.initial-state", resource.exchange, expected, what)
 
 
 @check("create.assigned")
@@ -200,36 +196,20 @@ def test_read_equals_create(ctx: CheckContext) -> None:
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
     )
-    resources = creations(ctx.run, create)
+    rule, resources = "read.equals-create", creations(ctx.run, create)
     for resource in [*resources, resources[0]]:
-        judge_read(ctx, resource, f"read after it was created with {resource.kind}")
+        fixture, exchange = resource.fixture, resource.exchange
+        try:
+            own = {"account_id": fixture.account_id, f"{ctx.operation.resource}_id": identifier(exchange)}
+        except Inconclusive as stop:
+            ctx.unclear(rule, stop.reason, exchange, stop=stop)
+            continue
+        created, truth = document(exchange), stated(create, resource.body, fixture.ids(create))
+        reading, what = call(ctx.operation.id, own), f"read after it was created with {resource.kind}"
+        answer = look_for(ctx, reading, what, created, but=MOVING, otherwise=truth)
+        if ctx.accepted(rule, what, answer) and isinstance(answer.document, dict):
+            judge_members(ctx, rule, answer, created, what, but=MOVING, otherwise=truth, shown_by=[exchange])
     ctx.observe_delay("when does a write show?")
-
-
-def judge_read(ctx: CheckContext, resource: CreatedResource, what: str) -> None:
-    """Judges read.equals-create on one resource."""
-    parameter = {"beneficiary": "beneficiary_id", "virtual_account": "virtual_account_id"}[
-        ctx.operation.resource
-    ]
-    try:
-        ids = {"account_id": resource.fixture.account_id, parameter: identifier(resource.exchange)}
-    except Inconclusive as stop:
-        ctx.unclear("read.equals-create", stop.reason, resource.exchange, stop=stop)
-        return
-    create = resource.exchange.operation or ""
-    created, truth = document(resource.exchange), stated(create, resource.body, resource.fixture.ids(create))
-    answer = look_for(ctx, call(ctx.operation.id, ids), what, created, but=MOVING, otherwise=truth)
-    if ctx.accepted("read.equals-create", what, answer) and isinstance(answer.document, dict):
-        judge_members(
-            ctx,
-            "read.equals-create",
-            answer,
-            created,
-            what,
-            but=MOVING,
-            otherwise=truth,
-            shown_by=[resource.exchange],
-        )
 
 
 # ---------------------------------------------------------------------- formats

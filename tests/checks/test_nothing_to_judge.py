@@ -13,11 +13,10 @@ from conformance.checks.members import FUNDED
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell
-from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
-from tests.support.runs import run_on
+from tests.support.runs import judged, run_on
 from tests.variants.answers import short_list_items
 from tests.variants.hurry import hurried
 
@@ -66,14 +65,10 @@ CELLS = [
 def cells() -> dict[tuple[str, str], Cell]:
     """Cells of these rules on a server without any such values."""
     with hurried():
-        run = run_on(NothingThere())
-        results = Ledger.of_catalogue(run.target)
-        for check, operation in plan({rule for rule, _ in CELLS}, {operation for _, operation in CELLS}):
-            for cell in run_check(check, operation, run)[0]:
-                results.add(cell)
-    judged = {cell for cell, tally in run.invariants.tallies.items() if tally.judged}
-    assert not judged & set(CELLS)
-    return {cell.key: cell for cell in results.cells}
+        ledger = judged(
+            run_on(NothingThere()), plan({rule for rule, _ in CELLS}, {operation for _, operation in CELLS})
+        )
+    return {cell.key: cell for cell in ledger.cells}
 
 
 @pytest.mark.parametrize(("rule", "operation"), CELLS)
@@ -105,11 +100,8 @@ def test_absent_optional_values_are_not_applicable(
         run = run_on(behaviour, payouts=payouts)
         if not payouts:
             run.target = replace(run.target, primary=replace(run.target.primary, funded_account_id=None))
-        results = Ledger.of_catalogue(run.target)
-        for check, name in plan({rule}, {operation}):
-            for cell in run_check(check, name, run)[0]:
-                results.add(cell)
-    assert results.cell(rule, operation).verdict is Verdict.NOT_APPLICABLE
+        cell = judged(run, plan({rule}, {operation})).cell(rule, operation)
+    assert cell.verdict is Verdict.NOT_APPLICABLE
 
 
 def test_without_a_second_organization_the_first_is_judged() -> None:

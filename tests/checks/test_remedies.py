@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from conformance.checks import auth_probes, plan
-from conformance.checks.check import run_check
-from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -20,7 +18,9 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.world.run import Run
+from tests.faults.catalogue import refuse
 from tests.support.running import cells, run_against
+from tests.support.runs import judged
 from tests.variants.choice import compose
 from tests.variants.demands import BritainOnly
 from tests.variants.hurry import hurried
@@ -48,21 +48,25 @@ def verdict(
     tables = change(tables) or tables
     with hurried():
         run = Run(build(tables, "target.toml"), InProcessTransport(server))
-        results = Ledger.of_catalogue(run.target)
-        for check, where in plan({rule}):
-            for cell in run_check(check, where, run)[0] if where == operation else ():
-                results.add(cell)
-    cell = next(cell for cell in results.cells if cell.key == (rule, operation))
+        cell = judged(run, plan({rule}, {operation})).cell(rule, operation)
     return cell.verdict, cell.decisive.remedy
 
 
-class Named(Behaviour):
-    """Takes accounts of one name only."""
+def acting(operation: str, act: Callable[[Context], object]) -> type[Behaviour]:
+    """Makes a server that does something before an operation."""
 
-    def act(self, ctx: Context) -> None:
-        if ctx.operation == "createAccount" and ctx.values.get("name") != "Operating":
-            raise Refusal("invalid_field", "The name is not Operating.", "name")
-        super().act(ctx)
+    class Acting(Behaviour):
+        def act(self, ctx: Context) -> None:
+            if ctx.operation == operation:
+                act(ctx)
+            super().act(ctx)
+
+    return Acting
+
+
+def one_name_only(ctx: Context) -> None:
+    if ctx.values.get("name") != "Operating":
+        raise Refusal("invalid_field", "The name is not Operating.", "name")
 
 
 def of_britain(*kinds: str) -> Change:
@@ -120,6 +124,7 @@ def one_name(tables: dict[str, Any]) -> dict[str, Any]:
     return {**tables, "samples": {"account": {"name": "Operating"}}}
 
 
+NAMED = acting("createAccount", one_name_only)
 OTHER = "[primary] other_customer_id"
 PAYEE = "beneficiary_id with payout_destination_id"
 ADVICE = [
@@ -128,7 +133,7 @@ ADVICE = [
     Advice("[primary] funded_account_id", FUNDS, "format.timestamp", "getAccountBalances", unfunded),
     Advice("[primary] funded_account_id", FUNDS, "create.echo", "createPayout", unfunded),
     Advice(PAYEE, VETTED, "create.echo", "createPayout", after=payee, filled=True),
-    Advice("[samples.account]", Named, "create.echo", "createAccount", after=one_name),
+    Advice("[samples.account]", NAMED, "create.echo", "createAccount", after=one_name),
     *(
         Advice(f"[samples.{kind}", BRITAIN, "create.echo", operation, of_britain(kind), of_britain())
         for kind, operation in BRITISH.items()
@@ -141,47 +146,34 @@ ADVICE = [
 @pytest.mark.parametrize("advice", ADVICE, ids=lambda advice: f"{advice.words} {advice.operation}")
 def test_a_remedy_that_is_followed_helps(advice: Advice) -> None:
     words, server, rule, operation, before, after, mended, filled = advice
-    found, remedy = verdict(server(), rule, operation, before, filled)
-    assert found is Verdict.INCONCLUSIVE and words in remedy
-    found, remedy = verdict((mended or server)(), rule, operation, after, filled)
-    assert found is Verdict.PASSED, remedy
+    reached, remedy = verdict(server(), rule, operation, before, filled)
+    assert reached is Verdict.INCONCLUSIVE and words in remedy
+    reached, remedy = verdict((mended or server)(), rule, operation, after, filled)
+    assert reached is Verdict.PASSED, remedy
 
 
-class Crashes(Behaviour):
-    """Answers 500 to createWallet."""
-
-    def act(self, ctx: Context) -> None:
-        if ctx.operation == "createWallet":
-            raise ZeroDivisionError
-        super().act(ctx)
-
-
-class Misses(Behaviour):
-    """Does not find the beneficiary of a new destination."""
-
-    def act(self, ctx: Context) -> None:
-        if ctx.operation == "createPayoutDestination":
-            raise Refusal("missing_child")
-        super().act(ctx)
+CRASHES = acting("createWallet", lambda ctx: 1 / 0)
+#: A server that does not find the beneficiary of a new destination.
+MISSES = acting("createPayoutDestination", lambda ctx: refuse("missing_child"))
 
 
 @pytest.mark.parametrize(
     ("behaviour", "rule", "operation", "remedy"),
     [
-        (Crashes(), "list.walk", "listWallets", ""),
-        (Misses(), "create.echo", "createPayout", "[limits] shows_within"),
+        (CRASHES, "list.walk", "listWallets", ""),
+        (MISSES, "create.echo", "createPayout", "[limits] shows_within"),
     ],
     ids=["500", "404"],
 )
 def test_no_other_sample_is_asked_for_where_none_would_help(
-    behaviour: Behaviour, rule: str, operation: str, remedy: str
+    behaviour: type[Behaviour], rule: str, operation: str, remedy: str
 ) -> None:
-    found, said = verdict(behaviour, rule, operation)
-    assert found is Verdict.INCONCLUSIVE and remedy in said and "[samples" not in said
+    reached, advice = verdict(behaviour(), rule, operation)
+    assert reached is Verdict.INCONCLUSIVE and remedy in advice and "[samples" not in advice
 
 
 def test_a_crash_of_what_is_only_needed_is_a_violation(tmp_path: Path) -> None:
-    outcome = run_against(tmp_path, "--operation listWallets -m 'not fuzz'", Crashes())
+    outcome = run_against(tmp_path, "--operation listWallets -m 'not fuzz'", CRASHES())
     assert outcome.status == 1, outcome.output
     assert cells(outcome, "failed") == {("http.no-server-error", "createWallet")}
 

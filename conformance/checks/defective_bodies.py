@@ -40,14 +40,15 @@ _PLACES = {
 class DefectiveBodies(Engine):
     """Engine of requests whose bodies must be refused.
 
-    `shape` names the valid body that they derive from. `stop` is set where the server refuses that as well: a
+    `shape` names the valid body that they derive from; `where` is its name in sentences if others are tried
+    first, empty otherwise. `stop` is set where the server refuses that as well: a
     defective body that is accepted is still a violation, a refused one shows nothing. Raises Inconclusive
     where the sample is refused, unless it is a payout: most are refused for lack of funds, but one of zero
     may be accepted."""
 
-    def __init__(self, ctx: CheckContext, shape: str = SAMPLE) -> None:
+    def __init__(self, ctx: CheckContext, shape: str = SAMPLE, where: str = "") -> None:
         super().__init__(ctx, self._account, moved=self._move_on)
-        self.shape = shape
+        self.shape, self.where = shape, where
         self.stop: Inconclusive | None = None
         try:
             accepted_body(self.fixture, self.operation, shape)
@@ -138,7 +139,6 @@ class DefectiveBodies(Engine):
         self,
         rule: str,
         field: Field,
-        where: str,
         kinds: Iterable[tuple[str, Any]],
         how: str = "as {}",
         *,
@@ -146,15 +146,14 @@ class DefectiveBodies(Engine):
     ) -> Iterator[Case]:
         """Yields a valid body with one field replaced by each kind of wrong value; `how` formats the kind. In
         other shapes (`where`) the first `elsewhere` kinds are enough."""
-        for kind, value in list(kinds)[: elsewhere if where else None]:
-            name = f"{field.name} {how.format(kind)}{within(where)}"
-            yield self.defective(rule, name, self.having(field.name, value))
+        for kind, value in list(kinds)[: elsewhere if self.where else None]:
+            yield self.defective(rule, f"{field.name} {how.format(kind)}", self.having(field.name, value))
 
     # ------------------------------------------------------------------ sending
 
     def defective(self, rule: str, name: str, body: Body) -> Case:
-        """Builds a case with this body."""
-        return self.case(rule, name, body=to_json(body))
+        """Builds a case with this body, whose name tells the shape of others than the first."""
+        return self.case(rule, f"{name} in {self.where}" if self.where else name, body=to_json(body))
 
     def choice(self, answer: Exchange) -> str:
         """Returns `accepted` or `refused`: other rules judge status and error."""
@@ -215,13 +214,8 @@ class DefectiveBodies(Engine):
 Fields = Sequence[Field]
 Cases = Iterable[Case]
 
-#: A table of defective fields: engine, fields, and the name of a shape of body other than the sample.
-FieldTable = Callable[[DefectiveBodies, Fields, str], Cases]
-
-
-def within(where: str) -> str:
-    """Returns the end of a case's name that tells the shape of body; empty for the sample."""
-    return f" in {where}" if where else ""
+#: A table of defective fields.
+FieldTable = Callable[[DefectiveBodies, Fields], Cases]
 
 
 def field_table(
@@ -242,10 +236,8 @@ def field_table(
     return mark
 
 
-def _elsewhere(
-    ctx: CheckContext, fields: Iterable[Field]
-) -> Iterator[tuple[DefectiveBodies, str, list[Field]]]:
-    """Yields the other shapes that the server accepts: engine, name, and those fields that apply in it and
+def _elsewhere(ctx: CheckContext, fields: Iterable[Field]) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
+    """Yields the engines of the other shapes that the server accepts, and those fields that apply in each and
     are not tried in it first.
 
     Servers may validate each shape by a schema of its own, of which one may lack a limit."""
@@ -255,10 +247,10 @@ def _elsewhere(
     for shape in OTHER_SHAPES.get(operation, ()):
         if not accepts(ctx.run, operation, shape):
             continue
-        engine = DefectiveBodies(ctx, shape)
+        engine = DefectiveBodies(ctx, shape, _PLACES[shape])
         body = engine.valid()
         elsewhere = [field for field, home in homes.items() if home in (SAMPLE, shape) or field.name in body]
-        yield engine, _PLACES[shape], [field for field in elsewhere if homes[field] != shape]
+        yield engine, [field for field in elsewhere if homes[field] != shape]
 
 
 def in_each_shape(
@@ -268,6 +260,6 @@ def in_each_shape(
     shapes that the server accepts."""
     for shape, fields in shapes.items():
         engine = DefectiveBodies(ctx, shape)
-        engine.batch(table(engine, fields, ""))
-    for engine, where, fields in _elsewhere(ctx, others):
-        engine.batch(table(engine, fields, where))
+        engine.batch(table(engine, fields))
+    for engine, elsewhere in _elsewhere(ctx, others):
+        engine.batch(table(engine, elsewhere))

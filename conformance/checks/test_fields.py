@@ -10,14 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from conformance.checks.check import CheckContext, check
-from conformance.checks.defective_bodies import (
-    Cases,
-    DefectiveBodies,
-    Fields,
-    field_table,
-    in_each_shape,
-    within,
-)
+from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table, in_each_shape
 from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
@@ -56,50 +49,49 @@ _STANDING_IN = "1"
 
 
 @field_table("fields.required", lambda field: field.required)
-def test_required_field_missing(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_required_field_missing(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body without one required field is refused, each field in turn, in each kind of body that the
     server accepts, and so is an empty object, also with all texts in the query; nothing is created."""
     rule = "fields.required"
     for field in fields:
-        name = f"{where or 'a body'} without {field.name}"
-        yield at.defective(rule, name, at.without(field.name))
-    if not where:
+        yield at.defective(rule, f"{field.name} left out", at.without(field.name))
+    if not at.where:
         # Some frameworks read query and body as one.
         texts = [(key, value) for key, value in at.valid().items() if isinstance(value, str)]
         yield at.case(
             rule, "an empty object, with its texts in the query", body=b"{}", query=urlencode(texts)
         )
     names = {field.name for field in fields}
-    if not where and (at.valid().keys() != names or len(names) > 1):
+    if not at.where and (at.valid().keys() != names or len(names) > 1):
         yield at.defective(rule, "an empty object", {})
 
 
 @field_table("fields.required-null", lambda field: field.required)
-def test_required_field_null(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_required_field_null(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body with null for a required field is refused, each in turn, in each kind of body accepted."""
     for field in fields:
-        yield from at.wrong("fields.required-null", field, where, [("null", None)], "{}")
+        yield from at.wrong("fields.required-null", field, [("null", None)], "{}")
 
 
 @field_table("fields.type", lambda field: field.required)
-def test_required_field_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_required_field_of_another_type(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body in which a required field has a number, a boolean, an array or an object for a string (or
     anything but an object for an address) is refused, on update as well; in each other kind of body that the
     server accepts, a number."""
     for field in fields:
-        kinds = [("a number", 1)] if where else wrong_types(field, at.good(field.name))
-        yield from at.wrong("fields.type", field, where, kinds)
+        kinds = [("a number", 1)] if at.where else wrong_types(field, at.good(field.name))
+        yield from at.wrong("fields.type", field, kinds)
 
 
 @field_table("fields.address", lambda field: field.name == "address")
-def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body whose address is a string, a number, a boolean or an array is refused."""
     for field in fields:
-        yield from at.wrong("fields.address", field, where, wrong_types(field, at.good(field.name)))
+        yield from at.wrong("fields.address", field, wrong_types(field, at.good(field.name)))
 
 
 @field_table("fields.address-types", lambda field: field.name == "address")
-def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body whose address has a number, a boolean, an array or an object for one of its texts is
     refused. A number stands for each text of the sample, the other types for some, in turn."""
     rule = "fields.address-types"
@@ -108,22 +100,22 @@ def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fiel
     for field in fields:
         good = at.good(field.name) or samples.address("state")
         kinds: list[tuple[str, str, Any]] = [(member, "a number", 5) for member in field.members]
-        if where:
+        if at.where:
             turns, kinds = range(9 + 2 * turn, 10 + 2 * turn), []
         for number in turns:
             member = field.members[number % len(field.members)]
             others = (("true", True), ("an array", [good[member]]), ("an object", {"value": good[member]}))
             kinds.append((member, *others[number % len(others)]))
         for member, kind, value in kinds:
-            name = f"address with {member} as {kind}{within(where)}"
+            name = f"address with {member} as {kind}"
             yield at.defective(rule, name, at.having(field.name, {**good, member: value}))
 
 
-def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def _optional_types(at: DefectiveBodies, fields: Fields) -> Cases:
     """Yields optional fields of another JSON type."""
     for field in fields:
         kinds = wrong_optional_types(field, at.good(field.name, _STANDING_IN))
-        yield from at.wrong("fields.optional-type", field, where, kinds)
+        yield from at.wrong("fields.optional-type", field, kinds)
 
 
 @check("fields.optional-type", UNTOUCHED)
@@ -187,12 +179,12 @@ def test_status_of_a_field_failure(ctx: CheckContext) -> None:
 
 # On a create, enumerated fields decide the shape of the body.
 @field_table("fields.enum", lambda field: field.choices, lambda ctx: not ctx.operation.traits.creates)
-def test_value_outside_the_enumeration(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_value_outside_the_enumeration(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body with a value that an enumeration does not list, some with the beginning or the end of a
     listed one, is refused."""
     for field in fields:
         wrong = ((value, value) for value in wrong_choices(field))
-        yield from at.wrong("fields.enum", field, where, wrong, '"{}"')
+        yield from at.wrong("fields.enum", field, wrong, '"{}"')
 
 
 def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
@@ -200,31 +192,31 @@ def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
     return [field for field in fields if field.code != "currency" or at.shape != "wallet"]
 
 
-def _codes(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def _codes(at: DefectiveBodies, fields: Fields) -> Cases:
     """Yields country codes that are not two letters, and currency codes that are not three."""
     for field in _of_fiat(at, fields):
         wrong = ((shown(value), value) for value in values(WRONG_CODES[field.code]))
-        yield from at.wrong(f"fields.{field.code}-code", field, where, wrong, '"{}"', elsewhere=2)
+        yield from at.wrong(f"fields.{field.code}-code", field, wrong, '"{}"', elsewhere=2)
 
 
 @field_table("fields.country-code", lambda field: field.code == "country")
-def test_malformed_country_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_malformed_country_code(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body of any kind whose country code is not two letters is refused."""
-    return _codes(at, fields, where)
+    return _codes(at, fields)
 
 
 @field_table("fields.currency-code", lambda field: field.code == "currency")
-def test_malformed_currency_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_malformed_currency_code(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body whose fiat currency code is not three letters is refused; wallets have none."""
-    return _codes(at, fields, where)
+    return _codes(at, fields)
 
 
 @field_table("fields.unassigned-code", lambda field: field.code in UNASSIGNED_CODES)
-def test_unassigned_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_unassigned_code(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body with the country code ZZ or the currency code ZZZ, which are not assigned, is refused."""
     for field in _of_fiat(at, fields):
         value = UNASSIGNED_CODES[field.code]
-        yield from at.wrong("fields.unassigned-code", field, where, [(value, value)], '"{}"')
+        yield from at.wrong("fields.unassigned-code", field, [(value, value)], '"{}"')
 
 
 @table("fields.currency-kind", UNTOUCHED, at=DefectiveBodies)
@@ -250,12 +242,12 @@ _ASTRAL = "\U0001d49c"
 
 
 @field_table("fields.max-length", lambda field: field.max_length)
-def test_longer_than_maximum(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+def test_longer_than_maximum(at: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn; one character too long in each other kind of body as well."""
     for field in fields:
         how = f"of {{}} (at most {field.max_length})"
-        yield from at.wrong("fields.max-length", field, where, too_long(field), how)
+        yield from at.wrong("fields.max-length", field, too_long(field), how)
 
 
 @check("fields.max-length-accepted", "fields.other-scripts")

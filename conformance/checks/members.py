@@ -12,7 +12,7 @@ from conformance.contract.new_resources import sent
 from conformance.contract.operations import Operation
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge import outcomes
-from conformance.judge.comparison import alike, same_instant, show, shown
+from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import Account
@@ -91,7 +91,7 @@ def not_its_own(answer: Exchange, name: str) -> Got:
         return reason
     value = answer.get(name)
     own = alike(answer.operation or "", name, value, answer.call.document.get(name))
-    return "" if own else shown(value)
+    return "" if own else show(value)
 
 
 def mismatches(

@@ -10,7 +10,7 @@ from conformance.checks.beneficiaries import Beneficiary, defaults, same_default
 from conformance.checks.check import CheckContext, check
 from conformance.checks.members import not_its_own
 from conformance.judge import outcomes
-from conformance.judge.comparison import document, objects, shown
+from conformance.judge.comparison import document, objects, show
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
@@ -132,7 +132,7 @@ def _judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, 
     """Judges destination.masked and destination.masked-enough on an answer."""
     mask, plain = answer.get(member), _letters(value)
     text = isinstance(mask, str) and mask != ""
-    got = "the full value" if text and plain in _letters(mask) else "" if text else shown(mask)
+    got = "the full value" if text and plain in _letters(mask) else "" if text else show(mask)
     ctx.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
     if "destination.masked-enough" in ctx.rules and isinstance(mask, str):
         most, number = max(6, len(plain) // 3), _common(_letters(mask), plain)

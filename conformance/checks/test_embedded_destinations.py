@@ -12,7 +12,7 @@ from conformance.checks.members import judge_members, mismatches
 from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import stated
-from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
+from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
 from conformance.judge.outcomes import Got, Unclear, memberless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
@@ -229,8 +229,8 @@ def _judge_destinations(
             first, value = origin.get(name), element.get(name, MISSING)
             if first not in (None, MISSING) and value is not MISSING:
                 good = any(alike(CREATE, name, value, each) for each in (first, known.get(name)))
-                expectation = f"{what}: a destination's {name} as it was created, {shown(first)}"
-                ctx.expect(RULE, expectation, "" if good else shown(value), answer, origin)
+                expectation = f"{what}: a destination's {name} as it was created, {show(first)}"
+                ctx.expect(RULE, expectation, "" if good else show(value), answer, origin)
         for name in masks:
             if isinstance(origin.get(name), str):
                 expectation = f"{what}: a destination's {name}, which its create showed"

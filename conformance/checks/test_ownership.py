@@ -22,7 +22,6 @@ from conformance.judge.comparison import (
     same,
     same_amount,
     show,
-    shown,
 )
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import Account, call, identifier, unknown_like
@@ -162,7 +161,7 @@ def _judge_ignored(ctx: CheckContext, rule: str, answer: Exchange, name: str, va
     obeyed = alike(ctx.operation.id, name, got, value)
     obeyed = obeyed or (name == "amount_in_usd" and same_amount(got, value))
     expected = f"{what}: a {name} other than the {show(value)} that was sent"
-    ctx.expect(rule, expected, shown(got) if obeyed and got is not MISSING else "", answer)
+    ctx.expect(rule, expected, show(got) if obeyed and got is not MISSING else "", answer)
 
 
 def _look(ctx: CheckContext, fixture: Account, created: Exchange) -> Look | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.checks.check import CheckContext, check
-from conformance.judge.comparison import identifiers, objects, same, shown
+from conformance.judge.comparison import identifiers, objects, same, show
 from conformance.judge.effects import by_id
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Exchange
@@ -26,7 +26,7 @@ def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
         addresses = wallet.exchange.get("addresses")
         good = isinstance(addresses, list) and addresses and all(map(_is_address, addresses))
         what = f"a new wallet of {_pair(wallet.body)}: at least one address, each with address and tag"
-        ctx.expect("wallet.addresses", what, "" if good else shown(addresses), wallet.exchange)
+        ctx.expect("wallet.addresses", what, "" if good else show(addresses), wallet.exchange)
 
 
 def _is_address(each: Any) -> bool:
@@ -113,7 +113,7 @@ def _odd(ctx: CheckContext, listing: Exchange, wallets: Sequence[Exchange]) -> G
     for own, item in items.items():
         label, now = created[own].get("label") if own in created else None, item.get("label")
         if isinstance(label, str) and isinstance(now, str) and label == label.strip() and now != label:
-            return f"the label {shown(now)} instead of {shown(label)}"
+            return f"the label {show(now)} instead of {show(label)}"
     return ""
 
 

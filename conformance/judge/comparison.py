@@ -178,11 +178,6 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
-def shown(value: Any) -> str:
-    """Formats a member's value, or MISSING, for a sentence."""
-    return "no such member" if value is MISSING else show(value)
-
-
 def document(exchange: Exchange) -> dict[str, Any]:
     """The JSON object of an answer; empty if it is none."""
     return exchange.document if isinstance(exchange.document, dict) else {}
@@ -220,5 +215,5 @@ def shows(got: Any, sent: Any) -> bool:
 
 
 def show(value: Any) -> str:
-    """Formats a value for a sentence, as JSON of at most 200 characters."""
-    return as_json(value, 200)
+    """Formats a value, or MISSING, for a sentence, as JSON of at most 200 characters."""
+    return "no such member" if value is MISSING else as_json(value, 200)

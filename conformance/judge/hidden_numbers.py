@@ -64,7 +64,7 @@ class HiddenNumbers:
         other = self._accounts.get(named) if isinstance(named, str) else None
         return {_account(exchange), *filter(None, [other])}
 
-    def shown(self, exchange: Exchange, text: str) -> tuple[str, int]:
+    def revealed(self, exchange: Exchange, text: str) -> tuple[str, int]:
         """The field whose full value an answer shows, and the number of the exchange that sent it; "" and 0
         without one. A value that was sent in another field too is no secret."""
         plain, accounts = squeezed(text), self._near(exchange)
@@ -75,7 +75,7 @@ class HiddenNumbers:
                     return origin
         return "", 0
 
-    def shown_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:
+    def revealed_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:
         """The same for a refusal that shows part of a number sent: more than a third of it, or six
         characters, whichever is more."""
         plain, known = squeezed(text), self._numbers.get(_account(exchange), {})

@@ -19,7 +19,7 @@ from conformance._records import says
 from conformance.contract import timestamps
 from conformance.contract.operations import response_problems, response_rules
 from conformance.judge import comparison
-from conformance.judge.comparison import differences, show, shown
+from conformance.judge.comparison import differences, show
 from conformance.wire.messages import MISSING, Exchange
 
 #: Reason if no answer has a value that a rule is about.
@@ -139,7 +139,7 @@ def documented(what: str, rule: str, operation: str, exchanges: Sequence[Exchang
             return what, Unclear(f"{exchange.purpose} was answered {exchange.described()}"), exchange
         problems = response_problems(operation, exchange.document)
         if broken := [problem for problem in problems if problem.rule == rule]:
-            got = "; ".join(f"{each.pointer or 'the body'} {each.message}" for each in broken[:5])
+            got = "; ".join(f"{each.pointer or 'the body'}: {each.message}" for each in broken[:5])
             return what, got, exchange
     if not any(rule in response_rules(operation, exchange.document) for exchange in exchanges):
         return what, Unclear(NOTHING_SHOWN), *exchanges
@@ -157,8 +157,8 @@ def equal(
     alike: Callable[[Any, Any], bool] = comparison.same,
 ) -> Judgement:
     """A value in the first exchange's answer equals another one, by a comparison."""
-    got = memberless(exchanges[0]) or ("" if alike(value, expected) else shown(value))
-    return f"{what} {shown(expected)}", got, *exchanges
+    got = memberless(exchanges[0]) or ("" if alike(value, expected) else show(value))
+    return f"{what} {show(expected)}", got, *exchanges
 
 
 def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any = MISSING) -> Judgement:
@@ -166,7 +166,7 @@ def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any 
 
     Null and a missing member are equivalent. Malformed values are judged by the format's own rule.
     """
-    expected, shows = f"{what}: {name} {shown(value)}", exchange.get(name)
+    expected, shows = f"{what}: {name} {show(value)}", exchange.get(name)
     wanted = [None if value is MISSING else value, *([] if otherwise is MISSING else [otherwise])]
     if reason := memberless(exchange):
         return expected, reason, exchange
@@ -176,13 +176,13 @@ def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any 
         return expected, "", exchange
     if broken := comparison.broken_form(exchange, name):
         return expected, Unclear(f"{exchange.purpose}: {name} {broken.message}", broken.rule), exchange
-    return expected, shown(shows), exchange
+    return expected, show(shows), exchange
 
 
 def later(what: str, exchange: Exchange, name: str, earlier: Exchange) -> Judgement:
     """A timestamp in an answer is later than that in an earlier one."""
     text, before = exchange.get(name), earlier.get(name)
-    expected, new, old = f"{what} after {shown(before)}", timestamps.parse(text), timestamps.parse(before)
+    expected, new, old = f"{what} after {show(before)}", timestamps.parse(text), timestamps.parse(before)
     if new is None or old is None:
         shapeless = exchange if new is None else earlier
         return expected, Unclear("an answer shows no timestamp", "format.timestamp"), shapeless
@@ -191,7 +191,7 @@ def later(what: str, exchange: Exchange, name: str, earlier: Exchange) -> Judgem
         # A later time truncated to fewer decimal places looks the same.
         reason = "a timestamp in fewer digits than before, which show no difference"
         return expected, Unclear(reason), exchange
-    return expected, "" if new > old else shown(text), exchange
+    return expected, "" if new > old else show(text), exchange
 
 
 # ---------------------------------------------------------------------- several answers
@@ -208,7 +208,7 @@ def difference(first: Exchange, answer: Exchange) -> str:
     names = [name for name, _, _ in different[:3]]
     if names == [""]:
         return f"{answer.described()}, another one"
-    return f"{answer.status} with another {', '.join(names)}: {shown(different[0][1])}"
+    return f"{answer.status} with another {', '.join(names)}: {show(different[0][1])}"
 
 
 def same_answer(what: str, first: Exchange, again: Exchange) -> Judgement:
@@ -238,7 +238,7 @@ def unchanged(what: str, before: Exchange, after: Exchange, but: Sequence[str] =
         if not look.succeeded or memberless(look):
             return expected, Unclear(f"{look.operation} was answered {look.described()}"), look
     changed = differences(after.operation or "", after.document, before.document, but=but)
-    got = (f"{name or 'the answer'} {show(was)} is now {shown(now)}" for name, now, was in changed)
+    got = (f"{name or 'the answer'} {show(was)} is now {show(now)}" for name, now, was in changed)
     return expected, "; ".join(got), after, before
 
 

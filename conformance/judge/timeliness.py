@@ -15,7 +15,7 @@ MARGIN = 600
 _SET = ("created", "initiated_at")
 
 #: Seconds added without a Date header: timestamps of accepted requests are that close to the server's clock.
-_UNTOLD = 300
+_WITHOUT_DATE = 300
 
 
 def before_account(balances: Exchange, listing: Exchange) -> str:
@@ -42,17 +42,17 @@ def untimely(exchange: Exchange) -> str:
     if traits_of(exchange.operation).shows_balances:
         stamps = [balance.get("updated_at") for balance in objects(exchange.get("balances"))]
         late = [stamp for stamp in stamps if _ahead(stamp, now) > margin]
-        return _told("updated_at", late[0], now) if late else ""
+        return _words("updated_at", late[0], now) if late else ""
     created = timestamps.parse(exchange.get("created"))
     if created is None:
         return ""
     if traits_of(exchange.operation).creates:
         for name in _SET:
             if abs(_ahead(exchange.get(name), now)) > margin:
-                return _told(name, exchange.get(name), now)
+                return _words(name, exchange.get(name), now)
     updated, value = timestamps.parse(exchange.get("updated")), exchange.get("updated")
     if _ahead(value, now) > margin:
-        return _told("updated", value, now)
+        return _words("updated", value, now)
     if updated is None or updated >= created or same_instant(value, exchange.get("created")):
         return ""
     return f"updated {show(value)}, before created {show(exchange.get('created'))}"
@@ -64,7 +64,7 @@ def _ahead(stamp: object, now: float) -> float:
     return 0.0 if instant is None else float(instant) - now
 
 
-def _told(name: str, value: object, now: float) -> str:
+def _words(name: str, value: object, now: float) -> str:
     minutes = round(_ahead(value, now) / 60)
     return f"{name} {show(value)}, {abs(minutes)} minutes {'ahead' if minutes > 0 else 'ago'}"
 
@@ -72,4 +72,4 @@ def _told(name: str, value: object, now: float) -> str:
 def _clock(exchange: Exchange) -> tuple[float, float]:
     """The server's clock at its answer, in Unix seconds, and the margin to apply."""
     date = http_date(exchange.header("date"))
-    return (exchange.arrived, MARGIN + _UNTOLD) if date is None else (date, MARGIN)
+    return (exchange.arrived, MARGIN + _WITHOUT_DATE) if date is None else (date, MARGIN)

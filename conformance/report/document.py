@@ -34,8 +34,8 @@ EXIT_STATUS = {
     "incomplete": 6,
 }
 
-#: The column of violations that are known, in the numbers of cells.
-KNOWN = "known failures"
+#: The column of known failures in the numbers of cells.
+KNOWN = "known"
 
 #: The version of the format; its first number changes with incompatible changes.
 FORMAT = "2.0"

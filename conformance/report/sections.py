@@ -74,7 +74,12 @@ def sections(document: Document) -> list[Section]:
     for cause in _causes(document):
         (known if cause.known else broken if cause.failing else warnings).append(_violation(document, cause))
     every = (
-        Section("errors", "Errors of the suite itself", "suite", tuple(_errors(document))),
+        Section(
+            "errors",
+            "Errors of the suite itself",
+            "suite",
+            tuple(Item(one_line(error, 600)) for error in dict.fromkeys(document.errors)),
+        ),
         Section(
             "lacking",
             "Not implemented",
@@ -230,10 +235,6 @@ def _further(document: Document, cause: Cause) -> Iterator[Fact]:
 
 
 # ---------------------------------------------------------------------- what else fails a run
-
-
-def _errors(document: Document) -> Iterator[Item]:
-    yield from (Item(one_line(error, 600)) for error in dict.fromkeys(document.errors))
 
 
 def _missing(document: Document) -> Iterator[Item]:

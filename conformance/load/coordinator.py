@@ -11,10 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from conformance._text import count, printable
+from conformance.contract.rules import RULES
 from conformance.contract.traits import traits_of
 from conformance.judge.cells import Cell, Violation
 from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.ledger import Ledger
+from conformance.judge.ledger import CreatedRecord, Ledger
 from conformance.judge.verdicts import VIOLATIONS
 from conformance.load.process import Created, Report
 from conformance.load.settings import Settings
@@ -45,7 +46,8 @@ class LoadController:
         self._lost: dict[str, str] = {}
         #: Id -> the first create that was answered with it.
         self._ids: dict[str, Created] = {}
-        self._listed: dict[str, None] = {}
+        #: Ids that created.jsonl has.
+        self._known: dict[str, None] = {}
         #: Violations that the terminal has shown, by rule and operation.
         self._announced: set[tuple[str, str]] = set()
         #: Number of created resources, and of payouts among them.
@@ -62,7 +64,7 @@ class LoadController:
             print(f"conformance: lost {self.target.base_url}; users try again every second", flush=True)
         self._lost[worker], ledger.lost = lost, ""
         self.unable.update(report.unable)
-        ledger.created = self._new(ledger)
+        ledger.created = self._listed_of([each.resource for each in report.created])
         self.ledger.merge(ledger)
         for created in report.created:
             self._compare(created)
@@ -74,30 +76,32 @@ class LoadController:
         for number in self.ledger.exchanges.keys() - named:
             del self.ledger.exchanges[number]
 
-    def _new(self, ledger: Ledger) -> list[Any]:
+    def _listed_of(self, created: list[CreatedRecord]) -> list[CreatedRecord]:
         """The created resources for the report, at most LISTED; all of them go to created.jsonl, once."""
-        # Sessions that repeat a key are answered with what others created.
-        new = {created.id: created for created in ledger.created if created.id not in self._listed}
-        self._listed |= dict.fromkeys(new)
-        _bound(self._listed)
+        # Repetitions of a request are answered with what it created.
+        new = {each.id: each for each in created if each.id not in self._known}
+        self._known |= dict.fromkeys(new)
+        _bound(self._known)
         if new:
             with (self.folder / "created.jsonl").open("ab" if self._created else "wb") as file:
-                file.writelines(msgspec.json.encode(created) + b"\n" for created in new.values())
+                file.writelines(msgspec.json.encode(each) + b"\n" for each in new.values())
         first, self._created = self._created, self._created + len(new)
-        self._payouts += sum(traits_of(one.operation).draws_on_funds for one in new.values())
+        self._payouts += sum(traits_of(each.operation).draws_on_funds for each in new.values())
         return list(new.values())[: max(0, LISTED - first)]
 
     def _compare(self, created: Created) -> None:
         """Judges that no other session has created a resource with this id; each judges its own."""
-        first = self._ids.setdefault(created.id, created)
+        identifier, operation = created.resource.id, created.resource.operation
+        first = self._ids.setdefault(identifier, created)
         _bound(self._ids)
-        if first.session == created.session or first.origin == created.origin:
+        same = first.session == created.session or first.origin == created.origin
+        if same or operation not in RULES["format.id-unique"].operations:
             return
-        records = [msgspec.msgpack.decode(one.record, type=ExchangeRecord) for one in (first, created)]
+        records = [msgspec.msgpack.decode(one.exchange, type=ExchangeRecord) for one in (created, first)]
         self.ledger.exchanges |= {record.number: record for record in records}
-        cell = Cell("format.id-unique", str(records[1].operation))
-        got = f"id {created.id[:60]!r} was already given to another resource"
-        numbers = tuple(record.number for record in reversed(records))
+        cell = Cell("format.id-unique", operation)
+        got = f"id {identifier[:60]!r} was already given to another resource"
+        numbers = tuple(record.number for record in records)
         cell.add_violation(Violation("an id that no other resource has", got, numbers))
         self.ledger.add(cell.concluded())
 

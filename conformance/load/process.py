@@ -37,14 +37,14 @@ ERRORS = 20
 _PLAIN = re.compile(r"[\w/-]+", re.ASCII)
 
 
-class Created(msgspec.Struct, frozen=True, array_like=True):
-    """A created resource: its id, the session and the request that created it (equal for repetitions in all
+class Created(msgspec.Struct, frozen=True):
+    """A created resource, the session and the request that created it (equal for repetitions in all
     sessions), and the encoded record of the exchange, its evidence."""
 
-    id: str
+    resource: CreatedRecord
     session: str
     origin: str
-    record: bytes
+    exchange: bytes
 
 
 class Report(msgspec.Struct, omit_defaults=True):
@@ -128,10 +128,6 @@ class LoadProcess:
             return
         self._add(run, [tally.concluded() for tally in run.invariants.tallies.values()])
         ledger = self._report.ledger
-        for one in run.made.resources:
-            ledger.created.append(
-                CreatedRecord(one.organization, one.operation, clean(one.id), clean(one.path))
-            )
         ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
 
     def stopped(self, error: Exception) -> None:
@@ -171,12 +167,17 @@ class LoadProcess:
         self.memory.add(exchange)
         if not self._authenticated(run, exchange):
             self._confused.add(session)
-        identifier = exchange.get("id") if traits_of(exchange.operation).creates else None
-        if exchange.succeeded and isinstance(identifier, str):
+        operation = exchange.operation
+        creates = traits_of(operation).creates if operation else exchange.method == "POST"
+        identifier = exchange.get("id") if creates and exchange.succeeded else None
+        if isinstance(identifier, str):
+            resource = CreatedRecord(
+                exchange.organization, operation or "", clean(identifier), clean(exchange.call.path)
+            )
             key = exchange.call.idempotency_key
             origin = f"{exchange.organization} {key.lower() if key else exchange.number}"
             record = msgspec.msgpack.encode(exchange_record(exchange, run.redactor))
-            self._report.created.append(Created(identifier, f"{self._index} {session}", origin, record))
+            self._report.created.append(Created(resource, f"{self._index} {session}", origin, record))
 
     def _authenticated(self, run: Run, exchange: Exchange) -> bool:
         """Judges that a correctly signed request passes authentication, whichever check sends it; False if

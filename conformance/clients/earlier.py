@@ -49,9 +49,10 @@ class Recent(OrderedDict[K, V], Generic[K, V]):
             self.popitem(last=False)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Earlier:
-    """An earlier request with its answer, and the provocation it met; empty for none."""
+    """An earlier request with its answer: `wait` are the seconds of Retry-After, `body` is the start of what
+    was sent; `provoked` is the provocation it met, empty for none."""
 
     number: int
     now: float
@@ -60,26 +61,9 @@ class Earlier:
     identity: tuple[str, str, bytes, bytes]
     body: bytes
     status: int
-    retry_after: int | None
+    wait: int | None
     delivered: bool
     provoked: str
-
-    @classmethod
-    def of(cls, request: ClientRequest, response: Response, provoked: str) -> Earlier:
-        """Creates the record of a request and its answer."""
-        wait = next((int(value) for name, value in response.headers if name == b"retry-after"), None)
-        return cls(
-            request.number,
-            request.now,
-            request.operation,
-            request.key,
-            request.identity,
-            request.request.body[: KEPT_BODY + 1],
-            response.status,
-            wait,
-            response.delivered,
-            provoked,
-        )
 
     @property
     def unresolved(self) -> bool:
@@ -155,7 +139,11 @@ class EarlierRequests:
 
     def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Remark]:
         """Judges an authenticated request by those before it, and records it."""
-        now = Earlier.of(request, response, provoked)
+        wait = next((int(value) for name, value in response.headers if name == b"retry-after"), None)
+        now = Earlier(
+            request.number, request.now, request.operation, request.key, request.identity,
+            request.request.body[: KEPT_BODY + 1], response.status, wait, response.delivered, provoked,
+        )  # fmt: skip
         yield from self._timestamp(request)
         if doubt := self.doubts.pop((request.api_key, (request.key or "").lower()), None):
             # The equal request was another one, not a repetition.
@@ -209,8 +197,8 @@ class EarlierRequests:
             yield after(before.provoked, before.waited or f"sent again{key}")
         if is_post and then.key and same:
             yield Remark("auth.nonce-replay-idempotent")
-        if before.retry_after is not None and before.delivered:
-            early = then.now - before.now < before.retry_after - TOLERANCE
+        if before.wait is not None and before.delivered:
+            early = then.now - before.now < before.wait - TOLERANCE
             answer = "sent again before it was over" if early else "waited out"
             yield Remark("client.retry-after", question="Retry-After", answer=answer)
         elif before.refused:

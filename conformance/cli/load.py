@@ -1,8 +1,9 @@
 """`conformance load`: judges a server under load, with many users on one machine or several.
 
-Replaces itself by a Locust process (https://locust.io) whose users judge every answer. All options except
-those below are Locust's: --users, --spawn-rate, --run-time, --headless, --processes, --master, --worker,
---locustfile, ... (`locust --help`). Reports are those of any run; Locust's own statistics are beside them.
+Replaces itself by a Locust process (https://locust.io) whose users run the checks of the suite. All options
+except those below are Locust's: --users, --spawn-rate, --run-time, --headless, --processes, --master,
+--worker, --locustfile, ... (`locust --help`). Reports are those of any run; Locust's own statistics are
+beside them.
 Exit status: 0 no violation, 1 violations, 2 interrupted, 4 wrong usage or unusable target, 6 incomplete.
 """
 

@@ -111,13 +111,6 @@ def _basic(client: Client) -> str:
     return "Basic " + base64.b64encode(f"{client.tenant.api_key}:{client.tenant.secret}".encode()).decode()
 
 
-CREATES = (
-    "createAccount",
-    "createBeneficiary",
-    "createPayoutDestination",
-    "createPayout",
-    "createVirtualAccount",
-)
 MONEY = ("createPayout", "createPayin")
 
 #: Rule -> changes of one request, each of which breaks that rule alone.

@@ -8,7 +8,7 @@ from conformance.checks.check import CheckContext
 from conformance.judge.outcomes import difference
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
-from conformance.wire.messages import Auth, Exchange
+from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import Account, Restyle, call, identifier
 from conformance.world.samples import Body
 
@@ -107,10 +107,10 @@ class IdempotentRequest:
             return answer.described()
         return "done anew" if answer.get("id") != self.id else "the original resource in another response"
 
-    def another(self) -> Exchange:
-        """Sends another request of the same operation in the same place, whatever the answer."""
+    def another(self) -> Call:
+        """Builds a valid call of the same operation in the same place, with another body and key."""
         body = self.ctx.run.samples.wallet(-1) if self.ctx.operation.traits.unique_pair else None
-        return self.ctx.send(self.fixture.call(self.operation, body), "another request with another key")
+        return self.fixture.call(self.operation, body)
 
     def with_fresh_key(self, body: Body) -> Exchange:
         """Sends a body with a new key, in the original's place or one like it."""

@@ -50,7 +50,7 @@ def test_replay(ctx: CheckContext) -> None:
     sent = [original.exchange, original.replay(REPLAY, "the same key and body again")]
     again = "the same key and body once more"
     effects.judge(REPLAY, "a repetition", sent, lambda: original.replay(REPLAY, again))
-    original.another()
+    ctx.send(original.another(), "another request with another key")
     what = "the same key and body a third time, after another request with another key"
     original.replay(REPLAY, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
     if disabled:

@@ -18,10 +18,8 @@ from conformance.checks.idempotent_requests import (
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.rules import RULES
 from conformance.contract.signing import NAME_CASES
-from conformance.contract.traits import TRAITS
 from conformance.wire.forms import decimal, new_key, other_digit
-from conformance.wire.messages import Call, Exchange
-from conformance.world.account import Account, call
+from conformance.wire.messages import Exchange
 from conformance.world.case import Case
 from conformance.world.samples import other_end
 
@@ -78,22 +76,19 @@ def test_invalid_key(ctx: CheckContext) -> None:
 def test_valid_keys(ctx: CheckContext) -> None:
     """Version 4 UUIDs in lower case are accepted as keys, in any letter case of the header's name (RFC 9110,
     5.1); so are other versions and upper case."""
-    answers: list[tuple[str, Exchange, Call]] = []
-    usual, others = RULE, "idempotency.key-other-uuids"
-    keys = [(f"a version 4 UUID of variant {digit}", new_key(variant=digit), usual) for digit in "89ab"]
-    cases = dict(zip((what for what, *_ in keys), NAME_CASES, strict=False))
+    usual = {f"a version 4 UUID of variant {digit}": new_key(variant=digit) for digit in "89ab"}
     # A fixed variant makes runs comparable.
-    for version in (1, 5, 7):
-        keys.append((f"a version {version} UUID", new_key(version=version, variant="a"), others))
-    keys.append(("a version 4 UUID in upper case", with_letters("a").upper(), others))
-    for what, key, rule in keys:
+    others = {f"a version {each} UUID": new_key(version=each, variant="a") for each in (1, 5, 7)}
+    others["a version 4 UUID in upper case"] = with_letters("a").upper()
+    cases = dict(zip(usual, NAME_CASES, strict=False))
+    for what, key in (usual | others).items():
+        rule = RULE if what in usual else "idempotency.key-other-uuids"
         # An account of its own for each key, where the operation succeeds only once in one.
         usual_form = ctx.valid()
         valid = usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, ""))
-        answers.append((rule, ctx.send(valid, what), usual_form))
-    for rule, answer, usual_form in answers:
+        answer = ctx.send(valid, what)
         if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
-            ctx.accepted(rule, answer.purpose, answer)
+            ctx.accepted(rule, what, answer)
         else:
             # A server may take one wallet of a pair in all accounts, or one payout of an amount a day.
             ctx.accepted_as(rule, answer, usual_form)
@@ -127,8 +122,7 @@ def test_key_in_the_other_case(ctx: CheckContext) -> None:
 @check("idempotency.key-elsewhere")
 def test_key_on_get_and_patch(ctx: CheckContext) -> None:
     """Records whether an Idempotency-Key on GET or PATCH is accepted, once and repeated."""
-    rule = "idempotency.key-elsewhere"
-    key = new_key()
+    rule, key = "idempotency.key-elsewhere", new_key()
     for which in ("an Idempotency-Key", "the same Idempotency-Key again"):
         what = f"{which} on {ctx.operation.method}"
         ctx.record(rule, what, ctx.send(ctx.valid().but(idempotency_key=key), what))
@@ -138,25 +132,15 @@ def test_key_on_get_and_patch(ctx: CheckContext) -> None:
 def test_resembling_keys(ctx: CheckContext) -> None:
     """Keys that differ from a used one in the last, the first or the seventeenth character are accepted with
     other bodies."""
-    operation = ctx.operation.id
     used: IdempotentRequest | None = None
     for position, named in ((-1, "last"), (0, "first"), (16, "seventeenth")):
         what = f"a key that differs from a used one in its {named} character"
-        if used is None or TRAITS[operation].unique_pair:
+        if used is None or ctx.operation.traits.unique_pair:
             # Samples may have two pairs only, so each wallet key gets another account.
             used = IdempotentRequest(ctx)
-        usual, key = _another(ctx, used.fixture), str(used.call.idempotency_key)
+        usual, key = used.another(), str(used.call.idempotency_key)
         answer = ctx.send(usual.but(idempotency_key=other_digit(key, position)), what)
         ctx.accepted_as(RULE, answer, usual)
-
-
-def _another(ctx: CheckContext, fixture: Account) -> Call:
-    """A valid call in the same place with another body."""
-    operation = ctx.operation.id
-    if not TRAITS[operation].unique_pair:
-        return fixture.call(operation)
-    index = min(1, len(ctx.run.samples.wallet_pairs) - 1)
-    return call(operation, fixture.ids(operation), ctx.run.samples.wallet(index))
 
 
 # ---------------------------------------------------------------------- many keys later

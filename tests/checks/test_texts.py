@@ -21,5 +21,5 @@ def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str)
     ]
     run = run_on(fault.make())
     assert len(large_list(run.alone(), "listAccounts").created) > LARGE - 10
-    check = load_checks()["test_texts.test_labels_of_many"]
+    check = load_checks()["test_resources.test_labels_of_many"]
     assert "create.echo" in broken(run_check(check, "createAccount", run)[0])

@@ -36,7 +36,7 @@ class Protocol(HttpToolsProtocol):
         super().data_received(_UPGRADE.sub(b"", data))
 
     def on_headers_complete(self) -> None:
-        self.scope["extensions"] = {"connection": (self.url, self.transport)}
+        self.scope["extensions"] = {"connection": {"target": self.url, "transport": self.transport}}
         super().on_headers_complete()
 
 
@@ -56,8 +56,8 @@ def application(server: Server, threads: bool) -> Callable[..., Awaitable[None]]
             message = await receive()
         else:
             return
-        target, transport = scope["extensions"]["connection"]
-        request = Request(scope["method"], target, scope["headers"], body)
+        connection = scope["extensions"]["connection"]
+        request = Request(scope["method"], connection["target"], scope["headers"], body)
         response = await asyncio.to_thread(server.handle, request) if threads else server.handle(request)
         if response.delay:
             # After the body, receive() can only return a disconnect.
@@ -69,7 +69,7 @@ def application(server: Server, threads: bool) -> Callable[..., Awaitable[None]]
             await send(start)
             await send({"type": "http.response.body", "body": response.body})
         else:
-            transport.abort()
+            connection["transport"].abort()
             await receive()
         if response.after is not None:
             response.after()

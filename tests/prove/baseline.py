@@ -1,10 +1,10 @@
-"""Records every verdict: on the reference server, each variant and each fault.
+"""Records every verdict of the fixed checks: on the reference server, each variant and each fault.
 
 Writes to a JSON file, section by section, a verdict for each rule and operation:
 
-- reference: the fixed checks, and with each of --seeds every part of the explorations;
-- requests: the number of requests that each fixed check sends to the reference server;
-- variants: the fixed checks on each conforming server, and the number of their requests;
+- reference: the reference server;
+- requests: the number of requests that each check sends to it;
+- variants: each conforming server, and the number of its requests;
 - faults: for each faulty server, `caught` or not, and each rule that its own checks found violated.
 
 --rule, --operation and --kind narrow what is recorded. `python -m tests.prove compare BEFORE AFTER` compares
@@ -19,16 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conformance.checks import plan
-from conformance.checks.check import Check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fuzz.exploration import FuzzSettings
 from tests.faults.harness import catch
 from tests.prove import pool, selection
 from tests.variants.catalogue import VARIANTS
-from tests.variants.judging import Judged, judge, parts
-
-SECTIONS = ("reference", "requests", "variants", "faults")
+from tests.variants.judging import Judged, judge
 
 #: Rule and operation -> verdict, or "requests" -> number of requests.
 Facts = dict[str, str | int]
@@ -39,16 +35,8 @@ Section = dict[str, Facts]
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="the file to write")
-    parser.add_argument(
-        "--only", action="append", choices=SECTIONS, metavar="SECTION", help=f"one of {', '.join(SECTIONS)}"
-    )
-    parser.add_argument(
-        "--variant", default="", metavar="TEXT", help="only variants whose name contains TEXT"
-    )
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="seeds of the explorations (1)")
-    parser.add_argument(
-        "--examples", type=int, default=10, metavar="N", help="cases of each of their parts (10)"
-    )
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="sections to record (default: all)")
+    parser.add_argument("--variant", default="", metavar="TEXT", help="only variants with TEXT in their name")
     selection.options(parser)
     pool.options(parser)
 
@@ -59,66 +47,20 @@ def prove(options: argparse.Namespace) -> bool:
     sampled = bool(options.sample or options.each_kind)
     recorded: dict[str, object] = {"narrowed": narrowed, "sampled": sampled}
     for section in options.only or SECTIONS:
-        facts = RECORDED[section](options)
-        recorded[section] = facts
+        recorded[section] = facts = SECTIONS[section](options)
         print(f"{section}: {len(facts)} recorded", flush=True)
         options.file.parent.mkdir(parents=True, exist_ok=True)
         options.file.write_text(json.dumps(recorded, indent=0, ensure_ascii=False) + "\n", "utf-8")
     return True
 
 
-# ---------------------------------------------------------------------- conforming servers
-
-
-def _checks(rule: str, operation: str) -> list[tuple[Check, str]]:
-    rules = {identifier for identifier in RULES if identifier.startswith(rule)}
-    operations = {identifier for identifier in OPERATIONS if operation in identifier}
-    return list(plan(rules, operations))
-
-
-def _reference(options: argparse.Namespace) -> Section:
-    facts = {
-        "fixed checks": _facts(judge(VARIANTS[0], _checks(options.rule, options.operation)), options.rule)
-    }
-    jobs = [
-        (*part, seed, options.examples)
-        for seed in range(1, options.seeds + 1)
-        for part in parts()
-        if options.operation in part[1] or part[1] not in OPERATIONS
-    ]
-    for job, judged in pool.mapped(_explored, jobs, options.processes, "explorations"):
-        name, part, seed, _ = job
-        facts[f"{name} {part}, seed {seed}"] = _facts(judged, options.rule)
-    return facts
-
-
-def _explored(job: tuple[str, str, int, int]) -> Judged:
-    name, part, seed, examples = job
-    return judge(VARIANTS[0], explored=[(name, part)], settings=FuzzSettings(seed, examples))
-
-
-def _requests(options: argparse.Namespace) -> Section:
-    judged = judge(VARIANTS[0], _checks(options.rule, options.operation))
-    return {
-        f"{check} on {operation}": {"requests": sent} for (check, operation), sent in judged.requests.items()
-    }
-
-
-def _variants(options: argparse.Namespace) -> Section:
-    jobs = [
-        (variant.name, options.rule, options.operation)
-        for variant in VARIANTS
-        if options.variant in variant.name
-    ]
-    return {
-        name: _facts(judged, rule)
-        for (name, rule, _), judged in pool.mapped(_variant, jobs, options.processes, "variants")
-    }
-
-
-def _variant(job: tuple[str, str, str]) -> Judged:
-    name, rule, operation = job
-    return judge(next(variant for variant in VARIANTS if variant.name == name), _checks(rule, operation))
+def _judged(job: tuple[int, str, str]) -> Judged:
+    """Judges a variant, by its place in the catalogue, by the checks of a prefix of rules and of operations
+    with a text in their names."""
+    at, prefix, text = job
+    rules = {rule for rule in RULES if rule.startswith(prefix)}
+    operations = {operation for operation in OPERATIONS if text in operation}
+    return judge(VARIANTS[at], list(plan(rules, operations)))
 
 
 def _facts(judged: Judged, rule: str) -> Facts:
@@ -132,7 +74,20 @@ def _facts(judged: Judged, rule: str) -> Facts:
     return {**verdicts, "requests": judged.sent}
 
 
-# ---------------------------------------------------------------------- faulty servers
+def _reference(options: argparse.Namespace) -> Section:
+    return {"fixed checks": _facts(_judged((0, options.rule, options.operation)), options.rule)}
+
+
+def _requests(options: argparse.Namespace) -> Section:
+    requests = _judged((0, options.rule, options.operation)).requests
+    return {f"{check} on {operation}": {"requests": sent} for (check, operation), sent in requests.items()}
+
+
+def _variants(options: argparse.Namespace) -> Section:
+    places = [at for at, variant in enumerate(VARIANTS) if options.variant in variant.name]
+    jobs = [(at, options.rule, options.operation) for at in places]
+    judgements = pool.mapped(_judged, jobs, options.processes, "variants")
+    return {VARIANTS[at].name: _facts(judged, rule) for (at, rule, _), judged in judgements}
 
 
 def _faults(options: argparse.Namespace) -> Section:
@@ -149,7 +104,7 @@ def _caught(identifier: str) -> Facts:
     return {**facts, "requests": outcome.sent}
 
 
-RECORDED: dict[str, Callable[[argparse.Namespace], Section]] = {
+SECTIONS: dict[str, Callable[[argparse.Namespace], Section]] = {
     "reference": _reference,
     "requests": _requests,
     "variants": _variants,

@@ -11,10 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.prove.baseline import SECTIONS, Section
-
-#: Option -> value by which a file was narrowed.
-Narrowed = dict[str, str]
+from tests.prove.baseline import SECTIONS, Facts, Section
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -26,59 +23,54 @@ def options(parser: argparse.ArgumentParser) -> None:
 def prove(options: argparse.Namespace) -> bool:
     """Compares the sections that both files have; returns True if nothing differs."""
     before, after = (json.loads(path.read_text("utf-8")) for path in (options.before, options.after))
-    narrowed: Narrowed = after["narrowed"]
+    narrowed: dict[str, str] = after["narrowed"]
     differing = 0
     for section in SECTIONS:
         if section not in before or section not in after:
             continue
-        was = asked(section, before[section], narrowed)
-        now = asked(section, after[section], narrowed)
-        shared = was.keys() & now.keys()
-        lines = list(differences(was, now))
+        was, now = (asked(section, each[section], narrowed) for each in (before, after))
+        shared = sorted(was.keys() & now.keys())
+        lines = [line for name in shared for line in differences(name, was[name], now[name])]
         if not after["sampled"] and not (section == "requests" and any(narrowed.values())):
             lines += [f"{name}: missing" for name in was if name not in now]
         print("".join(f"{section}: {line}\n" for line in lines), end="")
-        sums = [sum(int(some[name].get("requests", 0)) for name in shared) for some in (was, now)]
+        numbers = {name: [int(some[name].get("requests", 0)) for some in (was, now)] for name in shared}
+        sums = [sum(column) for column in zip(*numbers.values(), strict=True)] or [0, 0]
         change = f"{sums[0]} to {sums[1]} requests"
         print(f"{section}: {len(shared)} compared, {len(lines)} differences, {change}")
-        if options.requests:
-            for name in sorted(shared):
-                numbers = was[name].get("requests"), now[name].get("requests")
-                if numbers[0] != numbers[1]:
-                    print(f"  {name}: {numbers[0]} to {numbers[1]} requests")
+        for name, (earlier, later) in numbers.items() if options.requests else ():
+            if earlier != later:
+                print(f"  {name}: {earlier} to {later} requests")
         differing += len(lines)
     return not differing
 
 
-def asked(section: str, recorded: Section, narrowed: Narrowed) -> Section:
+def asked(section: str, recorded: Section, narrowed: dict[str, str]) -> Section:
     """Returns the part of a section that a narrowed baseline would contain."""
     rule, operation = narrowed["rule"], narrowed["operation"]
-    if section == "faults":
+
+    def fits(name: str) -> bool:
+        """True for the name of a fault, or of a variant."""
+        if section == "variants":
+            return narrowed["variant"] in name
+        cell, _, kind = name.partition("]: ")
+        return cell.startswith(rule) and operation in cell.partition("[")[2] and narrowed["kind"] in kind
+
+    def wanted(fact: str) -> bool:
+        return fact == "requests" or (fact.startswith(rule) and operation in fact.partition(" on ")[2])
+
+    if section in ("faults", "variants"):
+        recorded = {name: facts for name, facts in recorded.items() if fits(name)}
+    if section in ("reference", "variants"):
         return {
-            name: facts
-            for name, facts in recorded.items()
-            if name.startswith(rule)
-            and operation in name.partition("]")[0].partition("[")[2]
-            and narrowed["kind"] in name.partition("]: ")[2]
+            name: {fact: facts[fact] for fact in facts if wanted(fact)} for name, facts in recorded.items()
         }
-    if section == "requests":
-        return recorded
-    return {
-        name: {
-            fact: value
-            for fact, value in facts.items()
-            if fact == "requests" or (fact.startswith(rule) and operation in fact.partition(" on ")[2])
-        }
-        for name, facts in recorded.items()
-        if section != "variants" or narrowed["variant"] in name
-    }
+    return recorded
 
 
-def differences(before: Section, after: Section) -> Iterator[str]:
-    """Yields a line for each fact that differs between the common entries, except requests."""
-    for name in sorted(before.keys() & after.keys()):
-        was, now = before[name], after[name]
-        for fact in sorted((was.keys() | now.keys()) - {"requests"}):
-            values = was.get(fact, "absent"), now.get(fact, "absent")
-            if values[0] != values[1]:
-                yield f"{name}: {fact}: {values[0]} before, {values[1]} now"
+def differences(name: str, before: Facts, after: Facts) -> Iterator[str]:
+    """Yields a line for each fact of an entry that differs, except requests."""
+    for fact in sorted((before.keys() | after.keys()) - {"requests"}):
+        was, now = before.get(fact, "absent"), after.get(fact, "absent")
+        if was != now:
+            yield f"{name}: {fact}: {was} before, {now} now"

@@ -1,7 +1,8 @@
 """Measures a run, as a pytest plugin: `-p tests.prove.measured`.
 
-Writes JSON to the file SPEED_FIGURES: the Unix times of the first test and of the last answer, and the
-seconds in which each lane waited for time or an event, or had ended before the others.
+Writes JSON to the file SPEED_FIGURES: the Unix times of the first test and of the last answer, the peak of
+memory in bytes, and the seconds in which each lane waited for time or an event, or had ended before the
+others.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import resource
 import socket
 import threading
 import time
@@ -74,7 +76,8 @@ def pytest_unconfigure() -> None:
     most = max(ANSWERS.values(), default=0)
     lanes = [thread for thread, answers in ANSWERS.items() if answers > most / 10]
     end = max(LAST.values(), default=0.0)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     idle = [WAITED[lane] + end - LAST[lane] for lane in lanes]
     Path(os.environ["SPEED_FIGURES"]).write_text(
-        json.dumps({**TIMES, "last answer": end, "idle": idle}), "utf-8"
+        json.dumps({**TIMES, "last answer": end, "idle": idle, "memory": memory}), "utf-8"
     )

@@ -10,13 +10,11 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,84 +58,67 @@ SERVERS: dict[str, type[Behaviour]] = {"near": Behaviour, "stay": BalancesStay, 
 
 
 @dataclass(frozen=True)
-class Command:
-    """A command that has ended: seconds, peak memory in bytes; of a run also its requests, the seconds before
-    the first test and after the last answer, and the idle seconds of each lane."""
+class Measured:
+    """A command that has ended: its seconds; of a run also the peak of its memory in bytes, its requests, the
+    seconds before the first test and after the last answer, and the idle seconds of each lane."""
 
     seconds: float
-    memory: int
-    status: int
-    output: str
+    memory: int = 0
     requests: int = 0
     before: float = 0.0
     after: float = 0.0
-    idle: list[float] = field(default_factory=list)
+    idle: Sequence[float] = ()
 
 
-def command(words: Sequence[str], folder: Path = running.ROOT, **variables: str) -> Command:
-    """Runs this Python interpreter with arguments in a folder."""
-    with tempfile.TemporaryFile() as output:
-        begin = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, *words],
-            cwd=folder,
-            env=running.environment(**variables),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        watch = threading.Timer(PATIENCE, process.kill)
-        watch.start()
-        # Popen.wait does not return what was used.
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begin
-        watch.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        text = output.read().decode("utf-8", "replace")
-    return Command(seconds, used.ru_maxrss * 1024, process.returncode, text)
-
-
-def suite(target: Path | str, *options: str) -> Command:
-    """Runs the suite on a target. Raises RuntimeError if it does not conform or was not judged."""
-    with tempfile.TemporaryDirectory() as folder:
-        report, figures = Path(folder) / "reports", Path(folder) / "figures.json"
-        words = [f"--target={target}", "--seed=1", "-q", "-p", "tests.prove.measured", *options]
-        began = time.time()
-        done = command(
-            running.suite(report, words)[1:],
-            SPEED_FIGURES=str(figures),
-            HYPOTHESIS_STORAGE_DIRECTORY=str(Path(folder) / ".hypothesis"),
-        )
-        ended = time.time()
-        if done.status:
-            raise RuntimeError(f"exit status {done.status}:\n{done.output[-3000:]}")
-        results, measured = (json.loads(path.read_bytes()) for path in (report / "results.json", figures))
-    return Command(
-        done.seconds,
-        done.memory,
-        0,
-        done.output,
-        results["run"]["requests"],
-        measured["first test"] - began,
-        ended - measured["last answer"],
-        measured["idle"],
+def command(*words: str, folder: Path = running.ROOT, good: bool = True, **variables: str) -> Measured:
+    """Runs this Python interpreter with arguments in a folder. Raises RuntimeError if it fails and should be
+    `good`."""
+    began = time.perf_counter()
+    done = running.executed(
+        [sys.executable, *words],
+        folder,
+        together=True,
+        timeout=PATIENCE,
+        PYTHONPATH=str(running.ROOT),
+        **variables,
     )
+    seconds = time.perf_counter() - began
+    if good and done.returncode:
+        raise RuntimeError(f"exit status {done.returncode}:\n{done.stdout[-3000:]}")
+    return Measured(seconds)
 
 
-def judged(server: str, *options: str) -> Command:
+def pytest(*words: str, folder: Path = running.ROOT, **variables: str) -> Measured:
+    """Runs pytest with measurements. Raises RuntimeError if a test fails."""
+    with tempfile.TemporaryDirectory() as name:
+        file, began = Path(name) / "figures.json", time.time()
+        words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.prove.measured", *words)
+        done = command(*words, folder=folder, SPEED_FIGURES=str(file), **variables)
+        ended, figures = time.time(), json.loads(file.read_bytes())
+    before, after = figures["first test"] - began, ended - figures["last answer"]
+    return Measured(done.seconds, figures["memory"], 0, before, after, figures["idle"])
+
+
+def suite(target: Path | str, *options: str) -> Measured:
+    """Runs the suite on a target, which must conform."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, state = Path(folder) / "reports", str(Path(folder) / "state")
+        words = ("--pyargs", "conformance", f"--report-dir={report}", f"--target={target}", "--seed=1")
+        done = pytest(*words, *options, HYPOTHESIS_STORAGE_DIRECTORY=state)
+        results = json.loads((report / "results.json").read_bytes())
+    return replace(done, requests=results["run"]["requests"])
+
+
+def judged(server: str, *options: str) -> Measured:
     """Runs the suite on a new server."""
     with tempfile.TemporaryDirectory() as folder, served(server, Path(folder)) as target:
         return suite(target, *options)
 
 
-def bare(requests: int) -> Command:
+def bare(requests: int) -> Measured:
     """Sends as many signed requests over one connection of http.client."""
     with tempfile.TemporaryDirectory() as folder, served("near", Path(folder)) as target:
-        done = command(["-m", "tests.prove.bare", str(target), str(requests)])
-    if done.status:
-        raise RuntimeError(f"the bare client failed:\n{done.output[-2000:]}")
-    return done
+        return command("-m", "tests.prove.bare", str(target), str(requests))
 
 
 def served(server: str, folder: Path) -> Any:
@@ -227,9 +208,11 @@ def plain(options: argparse.Namespace) -> float:
         words = ["run", str(SPEC / "openapi.yaml"), "--url", loaded.base_url, "--phases", "coverage,fuzzing"]
         words += ["-n", str(options.examples), "--seed", str(options.seed), "--workers", "1", "--no-color"]
         command(
-            ["-c", "from schemathesis.cli import schemathesis; schemathesis()", *words],
-            folder,
-            PYTHONPATH=str(running.ROOT),
+            "-c",
+            "from schemathesis.cli import schemathesis; schemathesis()",
+            *words,
+            folder=folder,
+            good=False,
             SCHEMATHESIS_HOOKS="tests.prove.signing_hooks",
             SPEED_LOG=str(log),
             SPEED_API_KEY=loaded.primary.api_key,
@@ -256,7 +239,7 @@ def memory(options: argparse.Namespace) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test_nothing.py"
         path.write_text("def test_nothing():\n    pass\n", "utf-8")
-        least = command(["-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)], Path(folder)).memory
+        least = pytest(str(path), folder=Path(folder)).memory
     run = judged("near")
     figures = f"{run.memory / MB:.0f} and {least / MB:.0f} MB"
     yield (
@@ -281,7 +264,7 @@ def _middle(values: Sequence[float]) -> float:
     return statistics.median(values)
 
 
-def _seconds(runs: Sequence[Command]) -> str:
+def _seconds(runs: Sequence[Measured]) -> str:
     return f"{_middle([run.seconds for run in runs]):.1f} s"
 
 

@@ -128,7 +128,7 @@ class Examples(CheckContext):
         judged.inspect(exchange)
         for key in sorted(judged.broken):
             violation = judged.tallies[key].violations[0]
-            self.judge(*key, violation.expected, violation.got, exchange)
+            self.judge(*key, f"{exchange.purpose}: {violation.expected}", violation.got, exchange)
 
     def concluded(self, stop: Inconclusive | NotApplicable | None = None) -> list[Cell]:
         """The conclusion on each rule and operation that was judged."""

@@ -18,9 +18,9 @@ from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import parameters
 from conformance.world.cache import Key
-from conformance.world.run import refusal_of_valid
+from conformance.world.calls import parameters
+from conformance.world.sender import refusal_of_valid
 
 _PASSED = Key[Exchange]("a request that passed authentication")
 

@@ -16,7 +16,8 @@ from conformance.judge.outcomes import Judgement, Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
-from conformance.world.account import Account, call, identifier
+from conformance.world.calls import call, identifier
+from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import accepted_body
 

@@ -31,9 +31,10 @@ from conformance.target.applicability import absent, unmet
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.account import Account, purpose_of, renewed
 from conformance.world.cache import Key
-from conformance.world.run import Run, refusal_of_valid
+from conformance.world.calls import renewed
+from conformance.world.run import Account, Run, purpose_of
+from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
 

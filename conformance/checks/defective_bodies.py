@@ -14,10 +14,11 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.oracle import Reason
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
-from conformance.world.account import Account, call, identifier
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
+from conformance.world.calls import call, identifier
 from conformance.world.case import Case
+from conformance.world.run import Account
 from conformance.world.samples import Body, marker, other_value
 from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
 

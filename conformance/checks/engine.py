@@ -45,9 +45,10 @@ from conformance.judge.oracle.reasons import Demand
 from conformance.judge.verdicts import InternalError
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange, to_json
-from conformance.world.account import Account, quoted, unknown_like
+from conformance.world.calls import quoted, unknown_like
 from conformance.world.case import FRESH, Case, call_of
-from conformance.world.run import refusal_of_valid
+from conformance.world.run import Account
+from conformance.world.sender import refusal_of_valid
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Engine")

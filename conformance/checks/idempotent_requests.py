@@ -9,7 +9,8 @@ from conformance.judge.outcomes import difference
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import Account, Restyle, call, identifier
+from conformance.world.calls import call, identifier
+from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
 
 #: Error code of a key that is not a UUID.

@@ -15,8 +15,8 @@ from conformance.judge import outcomes
 from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.account import Account
 from conformance.world.creations import creations
+from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.text_turns import Place, with_texts
 

@@ -16,9 +16,8 @@ from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import purpose_of
 from conformance.world.cache import Key
-from conformance.world.run import Run
+from conformance.world.run import Run, purpose_of
 
 #: A path that the contract does not have.
 NOWHERE = "/v1/nothing"

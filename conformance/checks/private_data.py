@@ -16,7 +16,7 @@ from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account
+from conformance.world.run import Account
 
 LEAK = "tenancy.no-leak"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from conformance.checks.check import CheckContext
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import renewed
+from conformance.world.calls import renewed
 
 #: Maximum number of spoilt rounds that another one follows.
 MOST_SPOILT = 8

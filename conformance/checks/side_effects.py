@@ -23,9 +23,9 @@ from conformance.judge import effects
 from conformance.judge.effects import EXACT, Effect
 from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import Account, call, quoted
+from conformance.world.calls import call, quoted
 from conformance.world.corpora.amounts import respelled
-from conformance.world.run import Run
+from conformance.world.run import Account, Run
 
 UNTOUCHED = "refusal.changes-nothing"
 

@@ -12,11 +12,12 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain
 from conformance.wire.messages import Exchange
 from conformance.world import samples
-from conformance.world.account import Account, call, renewed
 from conformance.world.bodies import BODIES, bodies
+from conformance.world.calls import call, renewed
 from conformance.world.creations import created_in
-from conformance.world.run import refusal_of_valid
+from conformance.world.run import Account
 from conformance.world.samples import Body
+from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body, accepts
 
 RULE = "fields.accepts-valid"

@@ -18,12 +18,12 @@ from conformance.judge.effects import EXACT
 from conformance.judge.field_values import not_positive
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
-from conformance.world.run import SAMPLE_REMEDIES
+from conformance.world.run import Account
 from conformance.world.samples import Body
+from conformance.world.sender import SAMPLE_REMEDIES
 from conformance.world.text_turns import Pending, Place
 
 #: The known funds divided by this are the greatest amount to send.

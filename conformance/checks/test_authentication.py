@@ -17,7 +17,7 @@ from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.wire.forms import decimal, hexadecimal, new_key, new_nonce, replaced
 from conformance.wire.messages import Auth, Exchange
-from conformance.world.account import unknown_like
+from conformance.world.calls import unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import ids
 

@@ -11,7 +11,7 @@ from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account
+from conformance.world.run import Account
 
 #: Reads of two accounts whose balances others may change in between.
 LOOKS = 2

@@ -18,7 +18,7 @@ from conformance.contract.new_resources import NULLABLE
 from conformance.judge.comparison import MOVING, document
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account
+from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
 #: Name of the probe that disables a plain beneficiary.

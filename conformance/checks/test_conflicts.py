@@ -15,8 +15,9 @@ from conformance.contract.fields import request_fields
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world import samples
-from conformance.world.account import Account, identifier
 from conformance.world.bodies import BODIES, bodies
+from conformance.world.calls import identifier
+from conformance.world.run import Account
 from conformance.world.samples import FREE, LETTER, Body, other_end, other_value, with_long_texts
 from conformance.world.shapes import accepted_body, accepts
 

@@ -14,10 +14,11 @@ from conformance.judge.comparison import document, objects, show
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
-from conformance.world.account import Account, call, identifier
+from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
-from conformance.world.run import SAMPLE_REMEDIES
+from conformance.world.run import Account
 from conformance.world.samples import Body
+from conformance.world.sender import SAMPLE_REMEDIES
 from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
 
 CREATE = "createPayoutDestination"

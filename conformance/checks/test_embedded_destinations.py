@@ -18,10 +18,11 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world import samples
-from conformance.world.account import Account, call
 from conformance.world.bodies import bodies
+from conformance.world.calls import call
 from conformance.world.known_lists import large_list
 from conformance.world.lag import exists
+from conformance.world.run import Account
 
 CREATE, RULE = "createPayoutDestination", "beneficiary.destinations"
 

@@ -21,8 +21,8 @@ from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
-from conformance.world.account import call
 from conformance.world.bodies import bodies
+from conformance.world.calls import call
 from conformance.world.case import Case
 from conformance.world.corpora import shown, values
 from conformance.world.corpora.texts import WRONG_CODES
@@ -38,7 +38,7 @@ from conformance.world.corpora.wrong_values import (
     wrong_optional_types,
     wrong_types,
 )
-from conformance.world.run import refusal_of_valid
+from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import by_shape
 
 #: Fields that another field's value may require, each with a valid value.

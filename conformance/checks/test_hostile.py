@@ -17,12 +17,12 @@ from conformance.judge.oracle import RAW
 from conformance.wire.forms import hexadecimal
 from conformance.wire.messages import Auth, Call, Exchange, Failure, to_json
 from conformance.world import samples
-from conformance.world.account import call, parameters, unknown_like
 from conformance.world.bodies import SAMPLE
+from conformance.world.calls import call, parameters, unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
-from conformance.world.run import refusal_of_valid
+from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body, accepts, shape_of, with_all_texts
 
 SURVIVES = "http.no-server-error"

@@ -21,9 +21,10 @@ from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
-from conformance.world.account import Account, renewed
+from conformance.world.calls import renewed
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import creations
+from conformance.world.run import Account
 from conformance.world.samples import LINES, SIGNS, Body
 from conformance.world.text_turns import filled
 

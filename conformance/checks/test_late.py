@@ -21,7 +21,7 @@ from conformance.judge.paging import listed
 from conformance.judge.timeliness import before_account, untimely
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE, query
-from conformance.world.account import call, identifier
+from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.samples import marker
 

@@ -32,11 +32,12 @@ from conformance.judge.paging import (
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, status_filter, walk
-from conformance.world.account import Account, call, identifier
+from conformance.world.calls import call, identifier
 from conformance.world.habits import only_own, prepopulated
 from conformance.world.known_lists import account_with_wallets, listed_customer
 from conformance.world.list_elements import SMALL
-from conformance.world.run import refusal_of_valid
+from conformance.world.run import Account
+from conformance.world.sender import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 

@@ -13,7 +13,7 @@ from conformance.judge.oracle import UNKNOWN
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import parameters, unknown_like
+from conformance.world.calls import parameters, unknown_like
 
 RULE = "auth.nonce-replay"
 

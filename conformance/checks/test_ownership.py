@@ -24,8 +24,9 @@ from conformance.judge.comparison import (
     show,
 )
 from conformance.wire.messages import MISSING, Exchange
-from conformance.world.account import Account, call, identifier, unknown_like
+from conformance.world.calls import call, identifier, unknown_like
 from conformance.world.creations import created_in
+from conformance.world.run import Account
 from conformance.world.samples import Body, marker
 
 #: Rule of what is sent on create.

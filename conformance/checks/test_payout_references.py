@@ -14,9 +14,10 @@ from conformance.checks.side_effects import UNTOUCHED, anew
 from conformance.judge.oracle import NEAR, UNKNOWN
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
-from conformance.world.account import Account, renewed, unknown_like
 from conformance.world.bodies import SAMPLE
+from conformance.world.calls import renewed, unknown_like
 from conformance.world.case import Case
+from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import accepts
 

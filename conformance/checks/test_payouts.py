@@ -18,12 +18,13 @@ from conformance.judge.effects import sent_amount
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import page_of
-from conformance.world.account import Account, Restyle, call, identifier
 from conformance.world.addresses import abroad
+from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in
 from conformance.world.payments import PayoutRounds
-from conformance.world.run import refusal_of_valid
+from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
+from conformance.world.sender import refusal_of_valid
 
 #: Remedy where other traffic changes the balances during a round.
 UNDISTURBED = "Name a funded account that nobody else pays from: [primary] funded_account_id."

@@ -24,9 +24,10 @@ from conformance.judge.outcomes import Got, Unclear, difference
 from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
-from conformance.world.account import Account, identifier
-from conformance.world.run import refusal_of_valid
+from conformance.world.calls import identifier
+from conformance.world.run import Account
 from conformance.world.samples import marker, other_end
+from conformance.world.sender import refusal_of_valid
 
 #: Simultaneous requests in a round, and rounds.
 NONCES, KEYS, WALLETS = 8, 10, 12

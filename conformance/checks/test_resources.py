@@ -28,12 +28,12 @@ from conformance.judge.outcomes import NOTHING_SHOWN, Judgement
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
-from conformance.world.account import Account, call, identifier
+from conformance.world.calls import call, identifier
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import KnownList, large_list, listed_customer, small_list
 from conformance.world.list_elements import elements
-from conformance.world.run import Run
+from conformance.world.run import Account, Run
 from conformance.world.samples import Body
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import Pending, places, with_texts

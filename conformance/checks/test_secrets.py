@@ -23,10 +23,11 @@ from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world import samples
-from conformance.world.account import Account, identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.bodies import bodies
 from conformance.world.cache import Key
+from conformance.world.calls import identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.creations import creations
+from conformance.world.run import Account
 
 CREATE = "createPayoutDestination"
 

@@ -14,7 +14,7 @@ from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import hexadecimal
 from conformance.wire.messages import Auth
-from conformance.world.account import parameters
+from conformance.world.calls import parameters
 from conformance.world.case import Case
 
 #: Form of the correct signature (see `forms.SIGNATURE_FORMS`) -> its description.

@@ -23,11 +23,12 @@ from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOW
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import Parameters, query, status_filter
-from conformance.world.account import Account, call, identifier, parameters
 from conformance.world.bodies import SAMPLE
 from conformance.world.cache import Key
+from conformance.world.calls import call, identifier, parameters
 from conformance.world.case import Case
 from conformance.world.corpora.ids import INHERITED
+from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
 PARENT, UNKNOWN_PARENT, MISSING = "tenancy.foreign-parent", "tenancy.unknown-parent", "tenancy.missing-child"

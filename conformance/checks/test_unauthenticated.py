@@ -19,7 +19,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import parameters, renewed, unknown_like
+from conformance.world.calls import parameters, renewed, unknown_like
 from conformance.world.case import Case
 
 FIRST, SPELLINGS = "auth.comes-first", "auth.other-spellings"

@@ -11,9 +11,9 @@ from conformance.judge.comparison import identifiers, objects, same, show
 from conformance.judge.effects import by_id
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account
 from conformance.world.creations import creations
 from conformance.world.habits import prepopulated
+from conformance.world.run import Account
 from conformance.world.samples import Body
 
 CREATE, RULE = "createWallet", "wallet.duplicate"

@@ -14,9 +14,9 @@ from conformance.judge.comparison import identifiers, objects
 from conformance.judge.effects import Effect
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, identity, page_of, query, walk
-from conformance.world.account import Account, call
+from conformance.world.calls import call
 from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
-from conformance.world.run import Run
+from conformance.world.run import Account, Run
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 

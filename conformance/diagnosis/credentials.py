@@ -11,7 +11,7 @@ from conformance.contract.signing_mistakes import Mistake, Parts, signatures
 from conformance.diagnosis.examination import Examination
 from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
-from conformance.world.account import call
+from conformance.world.calls import call
 
 _SCHEME = (
     "METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY without separators, HMAC-SHA256 in lower-case "

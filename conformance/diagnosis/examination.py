@@ -11,7 +11,7 @@ from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import call
+from conformance.world.calls import call
 from conformance.world.samples import Samples
 
 #: Timeout of an exchange in seconds; a lost request is sent once more.

@@ -10,7 +10,7 @@ from conformance.diagnosis.examination import Examination
 from conformance.judge.effects import amounts
 from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
-from conformance.world.account import call
+from conformance.world.calls import call
 
 
 def customer_refused(

@@ -13,10 +13,10 @@ from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account, purpose_of, unknown_like
 from conformance.world.cache import Key
+from conformance.world.calls import unknown_like
 from conformance.world.known_lists import KnownList
-from conformance.world.run import Run
+from conformance.world.run import Account, Run, purpose_of
 
 #: Remedy where a pair is unique across accounts: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."

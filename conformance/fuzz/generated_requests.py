@@ -32,7 +32,8 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
 from conformance.world.case import FRESH, Case
-from conformance.world.run import SAMPLE_REMEDIES, Run
+from conformance.world.run import Run
+from conformance.world.sender import SAMPLE_REMEDIES
 
 KEY_ACCEPTED = "idempotency.key-accepted"
 

@@ -30,7 +30,7 @@ from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
-from conformance.world.account import unknown_like
+from conformance.world.calls import unknown_like
 from conformance.world.case import call_of
 from conformance.world.run import Run
 

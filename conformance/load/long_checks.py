@@ -14,9 +14,10 @@ from conformance.judge import outcomes
 from conformance.judge.comparison import same, show
 from conformance.judge.conservation import conserved
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import Account, call
 from conformance.world.cache import Key
+from conformance.world.calls import call
 from conformance.world.payments import PayoutRounds
+from conformance.world.run import Account
 from conformance.world.samples import marker
 
 #: Maximum number of accepted POSTs of an operation that are sent again, and of used nonces; of the requests

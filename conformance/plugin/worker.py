@@ -27,7 +27,7 @@ from conformance.plugin.selection import Job, Scope
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Exchange
-from conformance.world.account import renewed
+from conformance.world.calls import renewed
 from conformance.world.lag import Lag
 from conformance.world.run import Run
 

@@ -14,7 +14,6 @@ from conformance.contract.fields import request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
-from conformance.world.account import Account, identifier
 from conformance.world.addresses import (
     ENGLISH_ADDRESS,
     abroad,
@@ -25,8 +24,10 @@ from conformance.world.addresses import (
     longest_address,
     moved_abroad,
 )
+from conformance.world.calls import identifier
 from conformance.world.corpora.kept_texts import MIXED
 from conformance.world.payments import paid
+from conformance.world.run import Account
 from conformance.world.samples import (
     BUSINESS,
     LETTER,

@@ -16,10 +16,10 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account, call, purpose_of
 from conformance.world.bodies import CURRENCIES, bodies
 from conformance.world.cache import Key
-from conformance.world.run import Run
+from conformance.world.calls import call
+from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body, changed
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import TEXTS, places, with_texts

@@ -18,9 +18,8 @@ from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
-from conformance.world.account import Account
 from conformance.world.cache import Key
-from conformance.world.run import Run
+from conformance.world.run import Account, Run
 
 # ---------------------------------------------------------------------- pre-populated lists
 

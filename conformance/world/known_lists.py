@@ -19,12 +19,12 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
-from conformance.world.account import Account
 from conformance.world.cache import Key
 from conformance.world.habits import only_own
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
-from conformance.world.run import Run, refusal_of_valid
+from conformance.world.run import Account, Run
 from conformance.world.samples import Body
+from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepts
 
 #: Consecutive reads that must show all elements of a list; more where this server has shown a write late, as

@@ -11,9 +11,10 @@ from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, los
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
-from conformance.world.account import Account, call, identifier
 from conformance.world.cache import Key
+from conformance.world.calls import call, identifier
 from conformance.world.lag import PAUSES
+from conformance.world.run import Account
 
 #: Account and currency -> beneficiary id, destination id and currency of payouts unlike the sample.
 _PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")

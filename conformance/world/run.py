@@ -1,64 +1,72 @@
-"""The context of a run: target, clients, shared resources, and the record of every exchange."""
+"""A run and its accounts: what checks work on, created through the API."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-import re
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 
-from conformance.contract.operations import match, request_problems
-from conformance.contract.traits import traits_of
-from conformance.judge.invariants import Invariants
-from conformance.judge.verdicts import Inconclusive, InternalError, NotApplicable
-from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
+from conformance.contract.operations import OPERATIONS, match
+from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import objects
+from conformance.judge.verdicts import Inconclusive
 from conformance.target.file import Target
-from conformance.target.redaction import Redactor
-from conformance.wire.budget import Budget, Retry, TimeoutPolicy
-from conformance.wire.client import SLOWER, Client, Racer, race
-from conformance.wire.clock import ServerClock
-from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
-from conformance.wire.nonces import Nonces
-from conformance.wire.transport import Transport
-from conformance.world.account import MARKED, PURPOSES, Account, renewed
-from conformance.world.cache import RunCache
-from conformance.world.lag import MOST_IN_VAIN, Lag, exists
-from conformance.world.made import MadeList
-from conformance.world.payers import Payers
-from conformance.world.samples import Samples, with_marks
+from conformance.wire.budget import Budget
+from conformance.wire.messages import Call, Exchange
+from conformance.world.cache import Key, RunCache
+from conformance.world.calls import call, identifier
+from conformance.world.lag import Lag
+from conformance.world.samples import BUSINESS, Samples, changed, with_marks
+from conformance.world.sender import Sender
 
-#: Operation -> members of the target file that can remedy a refused sample.
-SAMPLE_REMEDIES = {
-    "createAccount": "[samples.account]",
-    "createBeneficiary": "[samples.beneficiary]",
-    "createPayoutDestination": "[samples.payout_destination.bank_account] or "
-    "[samples.payout_destination.wallet]",
-    "createPayout": "[primary] funded_account_id, beneficiary_id with payout_destination_id, "
-    "[samples.payout], or [features] payouts = false",
-    "createVirtualAccount": "[samples.virtual_account]",
-    "createWallet": "[samples.wallet] pairs",
-    "createPayin": "[samples.payin], or [features] payins = false",
-}
+#: The purposes. A suffix after a slash makes another account: "authentication/createWallet" is not that of
+#: "authentication".
+PURPOSES = (
+    # Requests that read, or that must be refused.
+    "shared",
+    # Payouts: the target's funded account, else the shared one.
+    "payouts",
+    # Any number of resources.
+    "created",
+    # Lists whose elements are all known.
+    "lists",
+    # Reads of lists with elements.
+    "populated",
+    # Requests of section 5.
+    "authentication",
+    # Bodies with one defect.
+    "invalid bodies",
+    # Odd requests, of which some may be accepted.
+    "hostile",
+    # Isolation between organizations and accounts (section 5.5).
+    "tenant",
+    "sibling tenant",
+)
 
-#: Remedy where the budget of requests is spent.
-MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
+#: Purposes of accounts whose free texts all get random markers.
+MARKED = ("tenant", "sibling tenant")
 
-#: Part of a path that moves money.
-_PAYING = re.compile("/pay(out|in)s")
+#: Sample body -> members to replace in it.
+Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 
-#: Statuses of a refusal of a body for an id that is not known yet.
-_UNKNOWN_IN_BODY = (400, 409, 422)
+#: Beneficiary id, destination id and currency.
+Payee = tuple[str, str, str]
 
-#: Consecutive refused connections, or timeouts, after which the run sends nothing more.
-LOST_AFTER_REFUSED = 3
-LOST_AFTER_TIMEOUTS = 10
+_PAYEE = Key["Payee | None"]("the payee of the target file, where only that is paid")
+_BANK = Key[int]("which bank details the server accepts")
+_ACCOUNT, _BENEFICIARY = Key[Exchange]("account"), Key[Exchange]("beneficiary")
 
 
-class Run:
-    """The state of a run in one process: `record` holds its exchanges by number."""
+def purpose_of(operation: str, otherwise: str = "shared") -> str:
+    """The purpose of the account in which an operation can succeed."""
+    return "payouts" if TRAITS[operation].draws_on_funds else otherwise
+
+
+class Run(Sender):
+    """The state of a run in one process: what it sends, the accounts of its checks, and values that are made
+    once."""
 
     def __init__(
         self,
@@ -69,42 +77,12 @@ class Run:
         budget: Budget | None = None,
         lag: Lag | None = None,
     ) -> None:
-        self.target = target
-        #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
-        #: tests replace it.
-        self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
+        super().__init__(target, transport, first_number=first_number, budget=budget, lag=lag)
         self.samples = Samples(target)
-        self.redactor = Redactor(target)
-        self.record: dict[int, Exchange] = {}
-        #: Accepted writes, in the order of the record.
-        self.accepted: list[Exchange] = []
-        #: The ids in their answers, as text.
-        self.accepted_ids: list[str] = []
-        self.sent = 0
-        limits = target.limits
-        self.budget = budget or Budget(requests_per_second=limits.requests_per_second)
-        self.retry = Retry(self.budget, limits.retry_seconds)
-        self.timeouts = TimeoutPolicy(limits.request_timeout)
-        self.invariants = Invariants(target)
-        named = target.primary
-        self.made = MadeList({named.funded_account_id, named.beneficiary_id, named.payout_destination_id})
-        #: Whoever moves money; the transport of a test has no other processes.
-        self.payers = Payers("" if transport else target.base_url)
-        self.clock = ServerClock()
-        #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
-        self.lost = ""
-        self._unanswered: list[Failure] = []
-        #: The operations that have answered 2xx.
-        self.succeeded: set[str] = set()
-        self._numbers = itertools.count(first_number)
-        self._nonces = Nonces()
-        self._transport = transport or Transport(target.tls)
-        self._clients: dict[str, Client] = {}
-        #: Purpose and owner -> the account.
-        self._accounts: dict[tuple[str, str], Account] = {}
         #: Values that are made once in a run.
         self.cache = RunCache()
-        self.lag = lag or Lag(target.limits.shows_within)
+        #: Purpose and owner -> the account.
+        self._accounts: dict[tuple[str, str], Account] = {}
 
     def alone(self) -> Run:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
@@ -113,188 +91,6 @@ class Run:
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
         return other
-
-    def include(self, other: Run) -> None:
-        """Adds the exchanges of a run made by `alone`."""
-        self.record |= other.record
-        self.accepted += other.accepted
-        self.accepted_ids += other.accepted_ids
-        self.sent += other.sent
-        self.lost = self.lost or other.lost
-
-    # ------------------------------------------------------------------ clients
-
-    def client(self, organization: str = "primary") -> Client:
-        """The client of the primary or the secondary organization. Raises NotApplicable or Inconclusive where
-        the target has no secondary one."""
-        if organization not in self._clients:
-            owner = self.target.primary if organization == "primary" else self.target.secondary
-            if owner is None and self.target.features.secondary is False:
-                raise NotApplicable(NO_SECOND)
-            if owner is None:
-                raise Inconclusive(*UNNAMED_SECOND)
-            self._clients[organization] = Client(
-                self.target.base_url,
-                owner,
-                self._transport,
-                clock=self.clock,
-                budget=self.budget,
-                retry=self.retry,
-                timeouts=self.timeouts,
-                nonces=self._nonces,
-                numbers=self._numbers,
-                watchers=[self._watch],
-            )
-        return self._clients[organization]
-
-    def _watch(self, exchange: Exchange) -> None:
-        self.sent += exchange.attempts
-        self.record[exchange.number] = exchange
-        if exchange.succeeded:
-            self.succeeded.add(str(exchange.operation))
-            if exchange.method != "GET":
-                self.accepted.append(exchange)
-                self.accepted_ids.append(str(exchange.get("id")))
-        if not self.clock.calibrated:
-            self.clock.observe(exchange)
-        if not exchange.repeated:
-            self._look_for_server(exchange)
-        self.made.inspect(exchange)
-        self.invariants.inspect(exchange)
-
-    def _look_for_server(self, exchange: Exchange) -> None:
-        """Sets `lost` after repeated refused connections or timeouts."""
-        error = exchange.error or ""
-        if exchange.failure is Failure.WITHHELD:
-            return
-        if exchange.failure in (*NO_SERVER, Failure.NOT_CONNECTED, Failure.TIMED_OUT):
-            self._unanswered.append(exchange.failure)
-        else:
-            self._unanswered.clear()
-        last = self._unanswered[-LOST_AFTER_REFUSED:]
-        refused = len(last) == LOST_AFTER_REFUSED and all(failure in NO_SERVER for failure in last)
-        if not self.lost and (refused or len(self._unanswered) >= LOST_AFTER_TIMEOUTS):
-            what = "could no longer be reached" if refused else "did not answer in time any more"
-            self.lost = (
-                f"{self.target.base_url} {what} ({self.redactor.text(error)}): {len(self._unanswered)} "
-                f"requests in a row, the last of them {exchange.method} {exchange.call.path[:120]}. Nothing "
-                "was sent after that. Look in the server's log for why it stopped, start it again and repeat "
-                "the run."
-            )
-
-    def interrupt(self, reason: str) -> None:
-        """Ends the requests that are under way in other threads, and sends no more, for a reason."""
-        self.budget.stop(reason)
-        if isinstance(self._transport, Transport):
-            self._transport.abort()
-
-    def answering(self) -> None:
-        """Raises Inconclusive if the server is lost or the budget spent."""
-        if self.lost:
-            raise Inconclusive(self.lost)
-        if ended := self.budget.ended:
-            raise Inconclusive(ended, MORE)
-
-    def sent_all(self, exchanges: Iterable[Exchange]) -> None:
-        """Raises Inconclusive if one of the exchanges was withheld."""
-        for exchange in exchanges:
-            if exchange.failure is Failure.WITHHELD:
-                raise Inconclusive(exchange.error or "", MORE)
-
-    # ------------------------------------------------------------------ sending
-
-    def send(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call; again, with back-off, while it is answered 404 and names what is too new to show.
-        Raises Inconclusive if the server is lost, the budget spent or the call withheld."""
-        first = self.once(client, call, purpose)
-        if not self.too_new(first) or call.auth != Auth():
-            return first
-        return self._until(exists, first, lambda: self.once(client, call, purpose))
-
-    def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a sound call as `send` does, but each time with a new Idempotency-Key, as a server may repeat
-        a refusal, and whatever the refusal of a body that names a new resource."""
-
-        def sound(exchange: Exchange) -> bool:
-            body = traits_of(call.operation).draws_on_funds and exchange.status in _UNKNOWN_IN_BODY
-            return exists(exchange) and not body
-
-        first = self.once(client, call, purpose)
-        if sound(first):
-            return first
-        return self._until(sound, first, lambda: self.once(client, renewed(call), purpose))
-
-    def too_new(self, exchange: Exchange) -> bool:
-        """True if what an unsuccessful request names may be too new to be found."""
-        return (
-            not exists(exchange)
-            and self.made.newest(exchange.call, exchange.organization) + self.lag.within > time.time()
-        )
-
-    def race(self, racers: Sequence[Racer]) -> list[Exchange]:
-        """Sends calls simultaneously. Raises Inconclusive as `send` does."""
-        self.answering()
-        self._rest((call, client.organization.name) for client, call, _ in racers)
-        with self._paying([call for _, call, _ in racers]):
-            exchanges = race(racers)
-        self.sent_all(exchanges)
-        return exchanges
-
-    def once(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call once, whatever its answer. Raises Inconclusive as `send` does."""
-        self.answering()
-        self._rest([(call, client.organization.name)])
-        with self._paying([call]):
-            exchange = client.send(call, purpose)
-        self.sent_all([exchange])
-        return exchange
-
-    def _rest(self, calls: Iterable[tuple[Call, str]]) -> None:
-        """Waits until what writes of organizations name is old enough to be found, as this server's lag has
-        shown."""
-        if self.lag.of_writes:
-            newest = max((self.made.newest(*each) for each in calls if each[0].method != "GET"), default=0.0)
-            time.sleep(max(0.0, newest + 1.5 * self.lag.of_writes - time.time()))
-
-    def _paying(self, calls: Iterable[Call]) -> contextlib.AbstractContextManager[None]:
-        """The context in which calls are sent: shared by those that may move money."""
-        pays = any(call.method == "POST" and _PAYING.search(call.path) for call in calls)
-        return self.payers.share() if pays else contextlib.nullcontext()
-
-    def _until(
-        self, good: Callable[[Exchange], bool], first: Exchange, again: Callable[[], Exchange]
-    ) -> Exchange:
-        """Repeats a call until its answer is good, or what it names must show. An operation that never
-        succeeded is waited for once."""
-        operation, newest = str(first.operation), self.made.newest(first.call, first.organization)
-        looks = itertools.chain([first], iter(again, None))
-        last = self.lag.eventually(
-            operation,
-            lambda: next(looks),
-            good,
-            in_vain=MOST_IN_VAIN if operation in self.succeeded else 1,
-            until=newest + self.lag.within,
-        )
-        if newest and good(last) and last.method != "GET":
-            self.lag.of_writes = max(self.lag.of_writes, last.started - newest)
-        return last
-
-    def accept(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a valid call. Raises Inconclusive unless it is answered with 2xx and a JSON object,
-        InternalError for a call that breaks openapi.yaml."""
-        assert call.operation is not None
-        for problem in request_problems(call.operation, call.body):
-            # These ids are the server's: their format is judged by format.id.
-            if not problem.startswith(("/beneficiary_id ", "/payout_destination_id ")):
-                raise InternalError(
-                    f"the suite's own valid request for {call.operation} breaks openapi.yaml: {problem}"
-                )
-        exchange = self.shown(client, call, purpose)
-        if not exchange.succeeded or not isinstance(exchange.document, dict):
-            raise refusal_of_valid(exchange)
-        return exchange
-
-    # ------------------------------------------------------------------ accounts
 
     def account(
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
@@ -336,30 +132,182 @@ class Run:
         self._accounts = {key: each for key, each in self._accounts.items() if key[0] != purpose}
 
 
-def refusal_of_valid(exchange: Exchange) -> Inconclusive:
-    """The Inconclusive for a valid request that was refused, with its cause or remedy."""
-    operation = exchange.operation
-    cause = remedy = ""
-    if exchange.unsent:
-        remedy = "Start the server again."
-    elif exchange.status is None or (exchange.status >= 500 and not exchange.throttled):
-        cause = "http.no-server-error"
-    elif exchange.throttled:
-        remedy = SLOWER
-    elif exchange.refused_authentication:
-        cause = "auth.accepts-valid"
-    elif exchange.succeeded:
-        cause = "http.success-json"
-    elif exchange.status in (405, 501):
-        remedy = f"If the server does not have {operation} yet, write it first."
-    elif exchange.status == 404:
-        remedy = (
-            "If what it names takes longer to be found, say so in the target file: [limits] shows_within."
-        )
-    elif operation in SAMPLE_REMEDIES:
-        remedy = (
-            "If the server takes only so many, raise that limit, or judge a part at a time (--operation). If "
-            "it is right to refuse this one, say in the target file what it accepts: "
-            f"{SAMPLE_REMEDIES[operation]}."
-        )
-    return Inconclusive(f"the valid {operation} was answered {exchange.explained()}", remedy, cause)
+class Account:
+    """An account of one organization and the resources under it, each created on first access.
+
+    Access to a resource that the server refuses to create raises Inconclusive, each time.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        organization: str = "primary",
+        account_id: str | None = None,
+        customer_id: str | None = None,
+        restyle: Restyle | None = None,
+        business: bool = False,
+    ) -> None:
+        self.run = run
+        self._business = business
+        self._restyle = restyle
+        self.client = run.client(organization)
+        #: The customer whose accounts are created and listed.
+        self.customer_id = customer_id or self.client.organization.customer_id
+        self._parts = RunCache()
+        self._account_id = account_id
+
+    # ------------------------------------------------------------------ parts
+
+    def _created(self, operation: str) -> Exchange:
+        return self._parts.get(Key(operation), lambda: self.create(operation))
+
+    @property
+    def account(self) -> Exchange:
+        """The exchange that created the account."""
+        return self._parts.get(_ACCOUNT, self._new_account)
+
+    def _new_account(self) -> Exchange:
+        opening = call("createAccount", {"customer_id": self.customer_id}, self.body("createAccount"))
+        return self.run.accept(self.client, opening, "an account to work in")
+
+    @property
+    def account_id(self) -> str:
+        return self._account_id or identifier(self.account)
+
+    def works_in(self, account_id: str) -> bool:
+        """True if the fixture has an account and this is its id."""
+        made = self._parts.find(_ACCOUNT)
+        return account_id in (self._account_id, made and made.get("id"))
+
+    @property
+    def beneficiary(self) -> Exchange:
+        """The exchange that created the beneficiary: of a `business`, where the server accepts one."""
+        return self._parts.get(_BENEFICIARY, self._new_beneficiary)
+
+    def _new_beneficiary(self) -> Exchange:
+        fixed = self.run.samples.over("beneficiary").keys()
+        for more in ({"country_code": "GB"}, {}) if self._business and not BUSINESS.keys() & fixed else ():
+            body = changed(self.body("createBeneficiary"), {**BUSINESS, **more})
+            made = self.run.send(self.client, self.call("createBeneficiary", body), "a business, to work on")
+            if made.succeeded:
+                return made
+        return self.create("createBeneficiary")
+
+    @property
+    def beneficiary_id(self) -> str:
+        return identifier(self.beneficiary)
+
+    @property
+    def destination(self) -> Exchange:
+        """The exchange that created the (bank account) payout destination."""
+        return self._created("createPayoutDestination")
+
+    @property
+    def destination_id(self) -> str:
+        return identifier(self.destination)
+
+    @property
+    def payee(self) -> Payee:
+        """The payee of a payout that the server accepts: this fixture's own, or that of the target file if
+        only that is paid. Tried once in a run."""
+        primary = self.run.target.primary
+        vetted = primary.beneficiary_id and primary.payout_destination_id
+        if not vetted or not self.works_in(str(primary.funded_account_id)):
+            return self._own_payee
+        return self.run.cache.get(_PAYEE, self._vetted_payee) or self._own_payee
+
+    @property
+    def _own_payee(self) -> Payee:
+        currency = self.destination.get("currency")
+        return self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
+
+    def _vetted_payee(self) -> Payee | None:
+        """The payee of the target file, if the server accepts it and refuses this fixture's; else None."""
+        run, primary = self.run, self.run.target.primary
+        ids = {"account_id": self.account_id, "beneficiary_id": str(primary.beneficiary_id)}
+        listing = call("listPayoutDestinations", ids)
+        listed = run.send(self.client, listing, "which currency does the payee of the target file take?")
+        items = objects(listed.get("items"))
+        named = (item for item in items if item.get("id") == primary.payout_destination_id)
+        currency = str(next(named, {}).get("currency") or "USD")
+        vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency
+
+        def paid(payee: Payee) -> bool:
+            attempt = self.call("createPayout", run.samples.payout(*payee))
+            return run.send(self.client, attempt, "which payee does this server pay?").succeeded
+
+        with contextlib.suppress(Inconclusive):
+            run.answering()
+            if paid(self._own_payee):
+                return None
+        return vetted if paid(vetted) else None
+
+    @property
+    def virtual_account(self) -> Exchange:
+        """The exchange that created the virtual account."""
+        return self._created("createVirtualAccount")
+
+    @property
+    def virtual_account_id(self) -> str:
+        return identifier(self.virtual_account)
+
+    # ------------------------------------------------------------------ calls
+
+    def ids(self, operation: str) -> dict[str, str]:
+        """The path parameters of an operation in this fixture."""
+        return {name: getattr(self, name) for name in OPERATIONS[operation].path_parameters}
+
+    def call(self, operation: str, body: Any = None) -> Call:
+        """A valid call of an operation in this fixture, with a valid body unless one is given."""
+        if body is None and OPERATIONS[operation].request_schema is not None:
+            body = self.body(operation)
+        return call(operation, self.ids(operation), body)
+
+    def body(self, operation: str) -> dict[str, Any]:
+        """A valid body: the sample, restyled except for members that the target file sets."""
+        body = self._sample(operation)
+        if self._restyle is None:
+            return body
+        fixed = {name for sample in self.run.target.samples.values() for name in sample}
+        return {**body, **{name: value for name, value in self._restyle(body).items() if name not in fixed}}
+
+    def _sample(self, operation: str) -> dict[str, Any]:
+        samples = self.run.samples
+        match TRAITS[operation].creates:
+            case "account":
+                return samples.account()
+            case "beneficiary":
+                return samples.beneficiary()
+            case "" if TRAITS[operation].subset_of:
+                return {"note": samples.beneficiary()["note"]}
+            case "payout_destination":
+                return self.bank_account()
+            case "payout":
+                return samples.payout(*self.payee)
+            case "virtual_account":
+                return samples.virtual_account()
+            case "wallet":
+                return samples.wallet()
+            case "payin":
+                return samples.payin()
+        raise KeyError(operation)
+
+    def bank_account(self) -> dict[str, Any]:
+        """A bank account body that the server accepts. Tried once in a run."""
+        create, samples = "createPayoutDestination", self.run.samples
+
+        def choose() -> int:
+            with contextlib.suppress(Inconclusive):
+                for index, body in enumerate(samples.bank_accounts()):
+                    attempt = call(create, self.ids(create), body)
+                    purpose = "which bank details does this server accept?"
+                    if self.run.send(self.client, attempt, purpose).succeeded:
+                        return index
+            return 0
+
+        # New account numbers: a server may refuse the same ones twice.
+        return samples.bank_accounts()[self.run.cache.get(_BANK, choose)]
+
+    def create(self, operation: str, body: Any = None) -> Exchange:
+        """Sends a valid create; raises Inconclusive when the server refuses it."""
+        return self.run.accept(self.client, self.call(operation, body), f"a valid {operation}, to work on")

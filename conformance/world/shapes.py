@@ -12,11 +12,12 @@ from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import Account, call, purpose_of
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
-from conformance.world.run import Run, refusal_of_valid
+from conformance.world.calls import call
+from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body
+from conformance.world.sender import refusal_of_valid
 
 #: operationId -> its shapes beside the sample.
 SHAPES: Mapping[str, tuple[str, ...]] = {

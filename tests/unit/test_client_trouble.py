@@ -10,7 +10,7 @@ import pytest
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire import budget
 from conformance.wire.messages import Call
-from conformance.world.run import LOST_AFTER_TIMEOUTS
+from conformance.world.sender import LOST_AFTER_TIMEOUTS
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, answering, wire
 

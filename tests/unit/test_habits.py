@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from conformance.world.account import call
+from conformance.world.calls import call
 from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, Lag
 from conformance.world.run import Run
 from tests.support.runs import run_on

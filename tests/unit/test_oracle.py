@@ -23,7 +23,7 @@ from conformance.target.file import build
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, to_json
 from conformance.world import samples
-from conformance.world.account import call
+from conformance.world.calls import call
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"

@@ -1,0 +1,94 @@
+"""Calls of operations, and the ids that they name."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from conformance.contract.operations import OPERATIONS
+from conformance.judge.verdicts import Inconclusive
+from conformance.wire.forms import new_key
+from conformance.wire.messages import MISSING, Call, Exchange, to_json
+
+
+def call(operation: str, ids: Mapping[str, str], body: Any = None, **changes: Any) -> Call:
+    """Builds a call: path parameters filled in, a JSON body, and a new Idempotency-Key on POST."""
+    described = OPERATIONS[operation]
+    return Call(
+        operation=operation,
+        method=described.method,
+        target=described.path.format(**{name: quoted(value) for name, value in ids.items()}),
+        body=None if body is None else to_json(body),
+        idempotency_key=new_key() if described.method == "POST" else None,
+        **changes,
+    )
+
+
+def renewed(call: Call) -> Call:
+    """Copies a call, with a new Idempotency-Key where it has one."""
+    return call.but(idempotency_key=new_key()) if call.idempotency_key else call
+
+
+#: Characters that a path segment may hold (RFC 3986) besides letters, digits and `_.-~`; `%` keeps ids that
+#: are encoded already.
+_IN_A_SEGMENT = "%!$&'()*+,;=:@"
+
+
+def quoted(identifier: str) -> str:
+    """Percent-encodes an id as a path segment (RFC 3986), unless it is encoded already."""
+    return quote(identifier, safe=_IN_A_SEGMENT)
+
+
+def identifier(exchange: Exchange) -> str:
+    """The id of the resource an exchange created; raises Inconclusive when there is none."""
+    value = exchange.get("id")
+    # An unpaired surrogate cannot be sent back in UTF-8.
+    if not isinstance(value, str) or not value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        shown = "no id" if value is MISSING else f"the id {value!r:.60}"
+        raise Inconclusive(
+            f"{exchange.operation} answered {exchange.described()} with {shown}, "
+            "which cannot be used further",
+            cause="format.id",
+        )
+    return value
+
+
+def parameters(operation: str) -> tuple[str, ...]:
+    """The path parameters of an operation, the top-level one first."""
+    return OPERATIONS[operation].path_parameters
+
+
+def unknown_like(known: str) -> str:
+    """Derives an id that almost certainly does not exist and has the syntax of a known one.
+
+    The prefix stays; digits are replaced by digits, letters by letters (hexadecimal where all are).
+    """
+    prefix, separator, rest = known.partition("_")
+    if not separator:
+        prefix, rest = "", known
+    if rest.isdigit():
+        digits = "".join(secrets.choice("0123456789") for _ in range(max(len(rest) - 1, 11)))
+        return f"{prefix}{separator}9{digits}"
+    hexadecimal = all(c in "0123456789abcdefABCDEF-" for c in rest)
+    letters = "abcdef" if hexadecimal else "abcdefghjkmnpqrstvwxyz"
+
+    def other(character: str) -> str:
+        if character.isdigit():
+            return secrets.choice("0123456789")
+        if character.isascii() and character.islower():
+            return secrets.choice(letters)
+        if character.isascii() and character.isupper():
+            return secrets.choice(letters.upper())
+        return character
+
+    # The first characters may encode a version, a time or a shard: they stay where 12 others are left.
+    keep = len(rest) - 12 if len(rest) > 16 else 0
+    while True:
+        candidate = rest[:keep] + "".join(map(other, rest[keep:]))
+        if candidate != rest:
+            break
+    if len(rest) < 6:
+        candidate += "".join(secrets.choice("0123456789" if hexadecimal else letters) for _ in range(10))
+    return f"{prefix}{separator}{candidate}"

@@ -1,0 +1,309 @@
+"""Sending: the clients of a run, every exchange with the server, and what it has shown of itself."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import httpx
+
+from conformance.contract.operations import request_problems
+from conformance.contract.traits import traits_of
+from conformance.judge.invariants import Invariants
+from conformance.judge.verdicts import Inconclusive, InternalError, NotApplicable
+from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
+from conformance.target.file import Target
+from conformance.target.redaction import Redactor
+from conformance.wire.budget import Budget, Retry, TimeoutPolicy
+from conformance.wire.client import SLOWER, Client, Racer, race
+from conformance.wire.clock import ServerClock
+from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
+from conformance.wire.nonces import Nonces
+from conformance.wire.transport import Transport
+from conformance.world.calls import renewed
+from conformance.world.lag import MOST_IN_VAIN, Lag, exists
+from conformance.world.made import MadeList
+from conformance.world.payers import Payers
+
+#: Operation -> members of the target file that can remedy a refused sample.
+SAMPLE_REMEDIES = {
+    "createAccount": "[samples.account]",
+    "createBeneficiary": "[samples.beneficiary]",
+    "createPayoutDestination": "[samples.payout_destination.bank_account] or "
+    "[samples.payout_destination.wallet]",
+    "createPayout": "[primary] funded_account_id, beneficiary_id with payout_destination_id, "
+    "[samples.payout], or [features] payouts = false",
+    "createVirtualAccount": "[samples.virtual_account]",
+    "createWallet": "[samples.wallet] pairs",
+    "createPayin": "[samples.payin], or [features] payins = false",
+}
+
+#: Remedy where the budget of requests is spent.
+MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
+
+#: Part of a path that moves money.
+_PAYING = re.compile("/pay(out|in)s")
+
+#: Statuses of a refusal of a body for an id that is not known yet.
+_UNKNOWN_IN_BODY = (400, 409, 422)
+
+#: Consecutive refused connections, or timeouts, after which the run sends nothing more.
+LOST_AFTER_REFUSED = 3
+LOST_AFTER_TIMEOUTS = 10
+
+
+class Sender:
+    """The requests of a run in one process: `record` holds its exchanges by number."""
+
+    def __init__(
+        self,
+        target: Target,
+        transport: httpx.BaseTransport | None = None,
+        *,
+        first_number: int = 1,
+        budget: Budget | None = None,
+        lag: Lag | None = None,
+    ) -> None:
+        self.target = target
+        #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
+        #: tests replace it.
+        self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
+        self.redactor = Redactor(target)
+        self.record: dict[int, Exchange] = {}
+        #: Accepted writes, in the order of the record.
+        self.accepted: list[Exchange] = []
+        #: The ids in their answers, as text.
+        self.accepted_ids: list[str] = []
+        self.sent = 0
+        limits = target.limits
+        self.budget = budget or Budget(requests_per_second=limits.requests_per_second)
+        self.retry = Retry(self.budget, limits.retry_seconds)
+        self.timeouts = TimeoutPolicy(limits.request_timeout)
+        self.invariants = Invariants(target)
+        named = target.primary
+        self.made = MadeList({named.funded_account_id, named.beneficiary_id, named.payout_destination_id})
+        #: Whoever moves money; the transport of a test has no other processes.
+        self.payers = Payers("" if transport else target.base_url)
+        self.clock = ServerClock()
+        #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
+        self.lost = ""
+        self._unanswered: list[Failure] = []
+        #: The operations that have answered 2xx.
+        self.succeeded: set[str] = set()
+        self._numbers = itertools.count(first_number)
+        self._nonces = Nonces()
+        self._transport = transport or Transport(target.tls)
+        self._clients: dict[str, Client] = {}
+        self.lag = lag or Lag(target.limits.shows_within)
+
+    def include(self, other: Sender) -> None:
+        """Adds the exchanges of a run made by `alone`."""
+        self.record |= other.record
+        self.accepted += other.accepted
+        self.accepted_ids += other.accepted_ids
+        self.sent += other.sent
+        self.lost = self.lost or other.lost
+
+    # ------------------------------------------------------------------ clients
+
+    def client(self, organization: str = "primary") -> Client:
+        """The client of the primary or the secondary organization. Raises NotApplicable or Inconclusive where
+        the target has no secondary one."""
+        if organization not in self._clients:
+            owner = self.target.primary if organization == "primary" else self.target.secondary
+            if owner is None and self.target.features.secondary is False:
+                raise NotApplicable(NO_SECOND)
+            if owner is None:
+                raise Inconclusive(*UNNAMED_SECOND)
+            self._clients[organization] = Client(
+                self.target.base_url,
+                owner,
+                self._transport,
+                clock=self.clock,
+                budget=self.budget,
+                retry=self.retry,
+                timeouts=self.timeouts,
+                nonces=self._nonces,
+                numbers=self._numbers,
+                watchers=[self._watch],
+            )
+        return self._clients[organization]
+
+    def _watch(self, exchange: Exchange) -> None:
+        self.sent += exchange.attempts
+        self.record[exchange.number] = exchange
+        if exchange.succeeded:
+            self.succeeded.add(str(exchange.operation))
+            if exchange.method != "GET":
+                self.accepted.append(exchange)
+                self.accepted_ids.append(str(exchange.get("id")))
+        if not self.clock.calibrated:
+            self.clock.observe(exchange)
+        if not exchange.repeated:
+            self._look_for_server(exchange)
+        self.made.inspect(exchange)
+        self.invariants.inspect(exchange)
+
+    def _look_for_server(self, exchange: Exchange) -> None:
+        """Sets `lost` after repeated refused connections or timeouts."""
+        error = exchange.error or ""
+        if exchange.failure is Failure.WITHHELD:
+            return
+        if exchange.failure in (*NO_SERVER, Failure.NOT_CONNECTED, Failure.TIMED_OUT):
+            self._unanswered.append(exchange.failure)
+        else:
+            self._unanswered.clear()
+        last = self._unanswered[-LOST_AFTER_REFUSED:]
+        refused = len(last) == LOST_AFTER_REFUSED and all(failure in NO_SERVER for failure in last)
+        if not self.lost and (refused or len(self._unanswered) >= LOST_AFTER_TIMEOUTS):
+            what = "could no longer be reached" if refused else "did not answer in time any more"
+            self.lost = (
+                f"{self.target.base_url} {what} ({self.redactor.text(error)}): {len(self._unanswered)} "
+                f"requests in a row, the last of them {exchange.method} {exchange.call.path[:120]}. Nothing "
+                "was sent after that. Look in the server's log for why it stopped, start it again and repeat "
+                "the run."
+            )
+
+    def interrupt(self, reason: str) -> None:
+        """Ends the requests that are under way in other threads, and sends no more, for a reason."""
+        self.budget.stop(reason)
+        if isinstance(self._transport, Transport):
+            self._transport.abort()
+
+    def answering(self) -> None:
+        """Raises Inconclusive if the server is lost or the budget spent."""
+        if self.lost:
+            raise Inconclusive(self.lost)
+        if ended := self.budget.ended:
+            raise Inconclusive(ended, MORE)
+
+    def sent_all(self, exchanges: Iterable[Exchange]) -> None:
+        """Raises Inconclusive if one of the exchanges was withheld."""
+        for exchange in exchanges:
+            if exchange.failure is Failure.WITHHELD:
+                raise Inconclusive(exchange.error or "", MORE)
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a call; again, with back-off, while it is answered 404 and names what is too new to show.
+        Raises Inconclusive if the server is lost, the budget spent or the call withheld."""
+        first = self.once(client, call, purpose)
+        if not self.too_new(first) or call.auth != Auth():
+            return first
+        return self._until(exists, first, lambda: self.once(client, call, purpose))
+
+    def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a sound call as `send` does, but each time with a new Idempotency-Key, as a server may repeat
+        a refusal, and whatever the refusal of a body that names a new resource."""
+
+        def sound(exchange: Exchange) -> bool:
+            body = traits_of(call.operation).draws_on_funds and exchange.status in _UNKNOWN_IN_BODY
+            return exists(exchange) and not body
+
+        first = self.once(client, call, purpose)
+        if sound(first):
+            return first
+        return self._until(sound, first, lambda: self.once(client, renewed(call), purpose))
+
+    def too_new(self, exchange: Exchange) -> bool:
+        """True if what an unsuccessful request names may be too new to be found."""
+        return (
+            not exists(exchange)
+            and self.made.newest(exchange.call, exchange.organization) + self.lag.within > time.time()
+        )
+
+    def race(self, racers: Sequence[Racer]) -> list[Exchange]:
+        """Sends calls simultaneously. Raises Inconclusive as `send` does."""
+        self.answering()
+        self._rest((call, client.organization.name) for client, call, _ in racers)
+        with self._paying([call for _, call, _ in racers]):
+            exchanges = race(racers)
+        self.sent_all(exchanges)
+        return exchanges
+
+    def once(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a call once, whatever its answer. Raises Inconclusive as `send` does."""
+        self.answering()
+        self._rest([(call, client.organization.name)])
+        with self._paying([call]):
+            exchange = client.send(call, purpose)
+        self.sent_all([exchange])
+        return exchange
+
+    def _rest(self, calls: Iterable[tuple[Call, str]]) -> None:
+        """Waits until what writes of organizations name is old enough to be found, as this server's lag has
+        shown."""
+        if self.lag.of_writes:
+            newest = max((self.made.newest(*each) for each in calls if each[0].method != "GET"), default=0.0)
+            time.sleep(max(0.0, newest + 1.5 * self.lag.of_writes - time.time()))
+
+    def _paying(self, calls: Iterable[Call]) -> contextlib.AbstractContextManager[None]:
+        """The context in which calls are sent: shared by those that may move money."""
+        pays = any(call.method == "POST" and _PAYING.search(call.path) for call in calls)
+        return self.payers.share() if pays else contextlib.nullcontext()
+
+    def _until(
+        self, good: Callable[[Exchange], bool], first: Exchange, again: Callable[[], Exchange]
+    ) -> Exchange:
+        """Repeats a call until its answer is good, or what it names must show. An operation that never
+        succeeded is waited for once."""
+        operation, newest = str(first.operation), self.made.newest(first.call, first.organization)
+        looks = itertools.chain([first], iter(again, None))
+        last = self.lag.eventually(
+            operation,
+            lambda: next(looks),
+            good,
+            in_vain=MOST_IN_VAIN if operation in self.succeeded else 1,
+            until=newest + self.lag.within,
+        )
+        if newest and good(last) and last.method != "GET":
+            self.lag.of_writes = max(self.lag.of_writes, last.started - newest)
+        return last
+
+    def accept(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a valid call. Raises Inconclusive unless it is answered with 2xx and a JSON object,
+        InternalError for a call that breaks openapi.yaml."""
+        assert call.operation is not None
+        for problem in request_problems(call.operation, call.body):
+            # These ids are the server's: their format is judged by format.id.
+            if not problem.startswith(("/beneficiary_id ", "/payout_destination_id ")):
+                raise InternalError(
+                    f"the suite's own valid request for {call.operation} breaks openapi.yaml: {problem}"
+                )
+        exchange = self.shown(client, call, purpose)
+        if not exchange.succeeded or not isinstance(exchange.document, dict):
+            raise refusal_of_valid(exchange)
+        return exchange
+
+
+def refusal_of_valid(exchange: Exchange) -> Inconclusive:
+    """The Inconclusive for a valid request that was refused, with its cause or remedy."""
+    operation = exchange.operation
+    cause = remedy = ""
+    if exchange.unsent:
+        remedy = "Start the server again."
+    elif exchange.status is None or (exchange.status >= 500 and not exchange.throttled):
+        cause = "http.no-server-error"
+    elif exchange.throttled:
+        remedy = SLOWER
+    elif exchange.refused_authentication:
+        cause = "auth.accepts-valid"
+    elif exchange.succeeded:
+        cause = "http.success-json"
+    elif exchange.status in (405, 501):
+        remedy = f"If the server does not have {operation} yet, write it first."
+    elif exchange.status == 404:
+        remedy = (
+            "If what it names takes longer to be found, say so in the target file: [limits] shows_within."
+        )
+    elif operation in SAMPLE_REMEDIES:
+        remedy = (
+            "If the server takes only so many, raise that limit, or judge a part at a time (--operation). If "
+            "it is right to refuse this one, say in the target file what it accepts: "
+            f"{SAMPLE_REMEDIES[operation]}."
+        )
+    return Inconclusive(f"the valid {operation} was answered {exchange.explained()}", remedy, cause)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 from unicodedata import combining, normalize
 from urllib.parse import unquote
@@ -13,6 +14,8 @@ from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import KINDS
 from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
+
+from .catalogue import Only
 
 
 def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record:
@@ -43,79 +46,83 @@ def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = No
     }
 
 
-#: Kind -> ids that are taken for a known one.
-RESEMBLING = {
-    "prefix": lambda sent, known: known.startswith(sent),
-    "longer": lambda sent, known: sent.startswith(known),
-    "its end": lambda sent, known: known.endswith(sent),
-    "without its prefix": lambda sent, known: known.partition("_")[2] == sent,
-}
+#: Returns the id that is looked up for one, or that one.
+Form = Callable[[Any, Context, str, str], str]
 
 
-def padded(self: Any, ctx: Context, kind: str, identifier: str, *_: Any) -> Record | None:
-    """Returns the resource of an id with trailing spaces, as comparison in a CHAR column does."""
-    return ctx.store.get(kind, identifier.rstrip(" "))
+def like(alike: Callable[[str, str], bool]) -> Form:
+    """Returns the form that finds a known id which is like the one sent."""
+
+    def form(self: Any, ctx: Context, kind: str, identifier: str) -> str:
+        if len(identifier) < 6 or ctx.store.get(kind, identifier) is not None:
+            return identifier
+        known = [record["id"] for record in ctx.store.select(kind, None)]
+        return next((each for each in known if alike(identifier, each)), identifier)
+
+    return form
 
 
-def of_all_objects(
-    self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None
-) -> Record | None:
+def read(change: Callable[[str], str]) -> Form:
+    """Returns the form that reads an id otherwise than it came."""
+    return lambda self, ctx, kind, identifier: change(identifier)
+
+
+def _newest(self: Any, ctx: Context, kind: str, identifier: str) -> str:
     """Returns the caller's newest resource for the name of a member that all objects have."""
-    records = ctx.store.select(kind, parent["id"] if parent else None)
-    return [each for each in records if self.owned(ctx, each)][-1] if identifier in INHERITED else None
-
-
-def of_any_kind(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None) -> Record | None:
-    """Returns the resource of an id of any type, as a single table of all resources does."""
-    kinds = dict.fromkeys(KINDS.values())
-    known = any(ctx.store.get(other, identifier) is not None for other in kinds)
-    return made_up(ctx, kind, identifier, parent) if known else None
-
-
-#: Returns the id that is looked up for one.
-Form = Callable[[Context, str, str], str]
-
-
-def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
-    rows = ctx.store.query(
-        "SELECT id FROM resources WHERE kind = ? AND lower(id) = lower(?)", kind, identifier
-    )
-    return next((row[0] for row in rows), identifier)
-
-
-#: Kind -> part of an id that is looked up.
-_PARTS: dict[str, Form] = {
-    "in any letter case": _in_any_case,
-    "without a space before it": lambda ctx, kind, identifier: identifier.removeprefix(" "),
-    "without a line feed behind it": lambda ctx, kind, identifier: identifier.removesuffix("\n"),
-    "up to its length": lambda ctx, kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
-    "with the prefix that it should have": lambda ctx, kind, identifier: (
-        PREFIXES[kind] + identifier.rpartition("_")[2] if "_" in identifier else identifier
-    ),
-}
-
-
-#: The same for ids that operations are sent in turn, in the order of `near_ids.IN_TURN`.
-_IN_TURN: dict[str, Form] = {
-    "without accents": lambda ctx, kind, identifier: unaccented(identifier),
-    "percent-decoded once more": lambda ctx, kind, identifier: unquote(identifier),
-    "with compatible characters made equal": lambda ctx, kind, identifier: normalize("NFKC", identifier),
-    # As in a fixed-length column that is padded with zeros.
-    "without 144 zeros behind it": lambda ctx, kind, identifier: identifier.removesuffix("0" * 144),
-}
-
-
-def forms_in_turn(places: int) -> Callable[[str], dict[str, Form]]:
-    """Returns the forms of ids of an operation, whose turn is shifted by this many places."""
-
-    def forms(operation: str) -> dict[str, Form]:
-        at = list(OPERATIONS).index(operation) + places
-        kind, looked_up = [*_IN_TURN.items()][at % len(_IN_TURN)]
-        return {**_PARTS, kind: looked_up}
-
-    return forms
+    if identifier not in INHERITED:
+        return identifier
+    return [record["id"] for record in ctx.store.select(kind, None) if self.owned(ctx, record)][-1]
 
 
 def unaccented(text: str) -> str:
     """Returns the text without accents."""
     return "".join(each for each in normalize("NFD", text) if not combining(each))
+
+
+#: Kind -> form in which ids are looked up.
+FORMS: dict[str, Form] = {
+    "its beginning": like(lambda sent, known: known.startswith(sent)),
+    "its end": like(lambda sent, known: known.endswith(sent)),
+    "more behind it": like(lambda sent, known: sent.startswith(known)),
+    "without its prefix": like(lambda sent, known: known.partition("_")[2] == sent),
+    "in any letter case": like(lambda sent, known: sent.lower() == known.lower()),
+    "a space behind it": read(lambda text: text.rstrip(" ")),
+    "a space before it": read(lambda text: text.removeprefix(" ")),
+    "a line feed behind it": read(lambda text: text.removesuffix("\n")),
+    "up to its length": lambda self, ctx, kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
+    "any prefix": lambda self, ctx, kind, identifier: (
+        PREFIXES[kind] + identifier.rpartition("_")[2] if "_" in identifier else identifier
+    ),
+    "a member of all objects": _newest,
+}
+
+#: The same for ids that operations are sent in turn, in the order of `near_ids.IN_TURN`.
+IN_TURN: dict[str, Form] = {
+    "accents": read(unaccented),
+    "percent-encoded once more": read(unquote),
+    "compatible characters": read(lambda text: normalize("NFKC", text)),
+    # As in a fixed-length column that is padded with zeros.
+    "144 zeros behind it": read(lambda text: text.removesuffix("0" * 144)),
+}
+
+
+def forms(
+    places: int, unseen: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> dict[str, Form | Only]:
+    """Returns the forms of ids; the turn of an operation is shifted by this many places. `unseen` has the
+    operations on which a form shows nothing."""
+    turns: dict[str, Form | Only] = {
+        kind: Only(form, [name for at, name in enumerate(OPERATIONS) if (at + places) % len(IN_TURN) == turn])
+        for turn, (kind, form) in enumerate(IN_TURN.items())
+    }
+    return turns | {
+        kind: Only(form, [name for name in OPERATIONS if name not in unseen.get(kind, ())])
+        for kind, form in FORMS.items()
+    }
+
+
+def of_any_kind(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
+    """Returns the resource of an id of any type, as a single table of all resources does."""
+    kinds = dict.fromkeys(KINDS.values())
+    known = any(ctx.store.get(other, identifier) is not None for other in kinds)
+    return made_up(ctx, kind, identifier, parent) if known else self.usual()

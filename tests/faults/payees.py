@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
-from unicodedata import normalize
 
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
-from .lookups import RESEMBLING, unaccented
+from .catalogue import Faulty, fault, faults, refusal, refuse
+from .lookups import FORMS, IN_TURN
 from .rows import adding, skipping, where
 from .tenancy import foreign
 
@@ -45,22 +43,12 @@ def _at_the_place(self: Any, ctx: Context, record: Record | None) -> bool:
     return bool(_where(ctx, record) == self.value)
 
 
-#: Kind -> ids that are taken for a known one.
-TAKEN_FOR: dict[str, Callable[[str, str], bool]] = {
-    "in another letter case": lambda sent, known: sent.lower() == known.lower(),
-    "with accents": lambda sent, known: unaccented(sent) == known,
-    "in full width": lambda sent, known: normalize("NFKC", sent) == known,
-    **RESEMBLING,
-}
+#: Forms in which the references of a payout are looked up.
+_FORMS = ("its beginning", "its end", "more behind it", "without its prefix", "in any letter case")
 
 
-def _resembling(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
-    found = self.usual()
-    if found is not None or kind not in ("beneficiary", "payout_destination") or len(identifier) < 6:
-        return found
-    known = [record["id"] for record in ctx.store.select(kind, None)]
-    same = [name for name in known if self.value(identifier, name)]
-    return self.usual(ctx, kind, same[0]) if same else None
+def _looked_up(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
+    return self.usual(ctx, kind, self.value(self, ctx, kind, identifier))
 
 
 faults["tenancy.payout-references"] |= {
@@ -75,8 +63,14 @@ faults["tenancy.payout-references"] |= {
     "A destination that is not under the account is paid to without a note.": skipping(
         "on_payout_destination", lambda self, ctx, found: found is not None and "note" not in ctx.values
     ),
-    "A payout's beneficiary and destination are found by ids that resemble theirs.": seam(
-        "find", _resembling, each=TAKEN_FOR
+    "A payout's beneficiary and destination are found by ids that are not theirs.": where(
+        "find",
+        lambda self, ctx, kind, identifier: kind in ("beneficiary", "payout_destination"),
+        _looked_up,
+        each={
+            **{kind: FORMS[kind] for kind in _FORMS},
+            **{kind: IN_TURN[kind] for kind in ("accents", "compatible characters")},
+        },
     ),
 }
 

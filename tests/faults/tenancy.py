@@ -18,7 +18,7 @@ from conformance.reference.seams.resources import KINDS
 from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, Row, fault, faults, seam
-from .lookups import RESEMBLING, forms_in_turn, made_up, of_all_objects, of_any_kind, padded
+from .lookups import forms, made_up, of_any_kind
 from .rows import always, before, refusing, skipping, where
 
 #: Status -> a refusal with it.
@@ -112,14 +112,6 @@ class ServesUnknown(Faulty):
         if parent.get("name") == "Made up":
             return made_up(ctx, kind, identifier, parent)
         return super().on_missing_child(ctx, kind, identifier, parent)
-
-
-def resembling(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
-    """Returns the resource whose id resembles the one sent, as `value` compares them."""
-    for record in ctx.store.select(kind, parent["id"] if parent else None):
-        if len(identifier) > 5 and self.value(identifier, record["id"]):
-            return record if parent else self.top_level(ctx, kind, record["id"])
-    return self.usual()
 
 
 def foreign(ctx: Context, record: Record) -> bool:
@@ -232,67 +224,41 @@ class AsksForFunds(FundsDemanded, Faulty):
     """Requires funds, which only some accounts have."""
 
 
-#: Kind -> the resource that an unknown id finds.
-FOUND: dict[str, Callable[..., Record | None]] = {
-    "with a space behind it": padded,
-    "of another kind of resource": of_any_kind,
-    "that is a member of all objects": of_all_objects,
-}
-
-#: Operations on which a parent that is found so serves nothing: the path names a child, or a second request
-#: is refused.
-_EMPTY_BELOW = {
-    "of another kind of resource": [
-        operation
-        for operation in OPERATIONS
-        if len(OPERATIONS[operation].path_parameters) > 1 or operation == "createPayout"
-    ],
-    "that is a member of all objects": [*OPERATION_SETS["child"], "createPayout", "createWallet"],
-}
+#: Operations whose path names a child, or of which a second request is refused: there, a parent that is found
+#: serves nothing.
+_SECOND = [name for name in OPERATIONS if name in ("createPayout", *OPERATION_SETS["child"])]
 
 
-def _found(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
-    return self.value(self, ctx, kind, identifier, parent) or self.usual()
+def _look_up(self: Any, ctx: Context, kind: str, identifier: str, *parent: Record) -> Any:
+    return self.usual(ctx, kind, self.value(self, ctx, kind, identifier), *parent)
 
 
 faults["tenancy.unknown-parent"] |= {
-    "A customer or account is served under an identifier that resembles its own.": seam(
-        "on_unknown_parent", resembling, each=RESEMBLING
-    ),
     "A customer or account is found by an id that is not its own.": seam(
+        "top_level", _look_up, each=forms(0, {"a member of all objects": (*_SECOND, "createWallet")})
+    ),
+    "A customer or account is found by the id of another kind of resource.": seam(
         "on_unknown_parent",
-        _found,
-        each=lambda operation: {
-            kind: found for kind, found in FOUND.items() if operation not in _EMPTY_BELOW.get(kind, ())
-        },
+        of_any_kind,
+        operations=[
+            name
+            for name, operation in OPERATIONS.items()
+            if len(operation.path_parameters) == 1 and name != "createPayout"
+        ],
     ),
     "An account, if it has funds, is found by its id with a space behind it.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: padded(self, ctx, kind, identifier) or self.usual(),
+        "top_level",
+        lambda self, ctx, kind, identifier: self.usual(ctx, kind, identifier.rstrip(" ")),
         base=AsksForFunds,
         operations=("createPayout",),
-    ),
-    "The id of a customer or an account is looked up in another form.": seam(
-        "top_level",
-        lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(ctx, kind, identifier)),
-        each=forms_in_turn(0),
     ),
 }
 
 faults["tenancy.missing-child"] |= {
-    "A child is served under an identifier that resembles its own.": seam(
-        "on_missing_child", resembling, each=RESEMBLING
-    ),
+    "A child is found by an id that is not its own.": seam("child", _look_up, each=forms(1)),
+    "A child is found by the id of another kind of resource.": seam("on_missing_child", of_any_kind),
     "A child that does not exist is served as if it did.": seam(
         "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
-    ),
-    "A child is found by an id that is not its own.": seam("on_missing_child", _found, each=FOUND),
-    "The id of a child is looked up in another form.": seam(
-        "child",
-        lambda self, ctx, kind, identifier, parent: self.usual(
-            ctx, kind, self.value(ctx, kind, identifier), parent
-        ),
-        each=forms_in_turn(1),
     ),
 }
 

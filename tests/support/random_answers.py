@@ -19,38 +19,23 @@ STATUSES = (
 
 #: Strings that parsers often mishandle.
 TEXTS = (
-    "",
-    "\ud800",
-    "\udfff\ud83d",
-    "\x00",
-    "a\nb",
-    "acc_\n",
-    "../..",
-    "%2F{account_id}",
-    "1e400",
-    "-0",
-    "١٢",
-    "9" * 400,
-    "NaN",
-    "2026-02-30T25:61:61Z",
-    "9999-12-31T23:59:59.999999999Z",
-    "0000-00-00T00:00:00Z",
-    "2026-01-01T00:00:00." + "1" * 300 + "Z",
-    "x" * 30_000,
-    "1" * 30_000,
-    "a-" * 15_000,
-    "\u202e\ufeff🏦e\u0301",
-    "=cmd|' /C calc'!A0",
-    "<script>alert(1)</script>",
-)
+    "", "\ud800", "\udfff\ud83d", "\x00", "a\nb", "acc_\n", "../..", "%2F{account_id}", "1e400", "-0", "١٢",
+    "9" * 400, "NaN", "2026-02-30T25:61:61Z", "9999-12-31T23:59:59.999999999Z", "0000-00-00T00:00:00Z",
+    "2026-01-01T00:00:00." + "1" * 300 + "Z", "x" * 30_000, "1" * 30_000, "a-" * 15_000,
+    "\u202e\ufeff🏦e\u0301", "=cmd|' /C calc'!A0", "<script>alert(1)</script>",
+)  # fmt: skip
+
+#: Values that fit many members.
+USUAL = ("acc_1", "bene_1", "cus_1", "active", "USD", "1.00", "2026-01-01T00:00:00Z")
+
+NAMES = ("id", "object", "items", "error", "status", "pages", "created", "balances", "", "\ud800")
 
 NUMBERS = (0, -1, 1, 2**63, 10**400, 1.5, 12.0, 1e308, -0.0, True, False)
 
 
 def value(source: random.Random, depth: int = 0) -> Any:
     """Returns a random JSON value."""
-    kind = source.randrange(9 if depth < 4 else 6)
-    match kind:
+    match source.randrange(9 if depth < 4 else 6):
         case 0 | 1:
             return source.choice(TEXTS)
         case 2:
@@ -60,14 +45,11 @@ def value(source: random.Random, depth: int = 0) -> Any:
         case 4:
             return "".join(source.choices(string.printable, k=source.randrange(40)))
         case 5:
-            return source.choice(
-                ("acc_1", "bene_1", "cus_1", "active", "USD", "1.00", "2026-01-01T00:00:00Z")
-            )
+            return source.choice(USUAL)
         case 6:
             return [value(source, depth + 1) for _ in range(source.randrange(4))]
         case _:
-            names = ("id", "object", "items", "error", "status", "pages", "created", "balances", "", "\ud800")
-            return {source.choice(names): value(source, depth + 1) for _ in range(source.randrange(5))}
+            return {source.choice(NAMES): value(source, depth + 1) for _ in range(source.randrange(5))}
 
 
 def nested(depth: int) -> Any:
@@ -139,46 +121,25 @@ def deep_document(source: random.Random, response: httpx.Response) -> httpx.Resp
 def other_bytes(source: random.Random, response: httpx.Response) -> httpx.Response:
     body = response.read()
     at = source.randrange(len(body) + 1)
-    return _made(
-        response.status_code,
-        source.choice(
-            (
-                source.randbytes(source.randrange(200)),
-                body[:at],
-                body[:at] + source.randbytes(3) + body[at + 3 :],
-                body + body,
-                b"\xef\xbb\xbf" + body,
-                b'{"a":NaN,' + body[1:],
-                b'"' * 3000,
-                b"<html>",
-            )
-        ),
-    )
+    bodies = (
+        source.randbytes(source.randrange(200)), body[:at], body[:at] + source.randbytes(3) + body[at + 3 :],
+        body + body, b"\xef\xbb\xbf" + body, b'{"a":NaN,' + body[1:], b'"' * 3000, b"<html>",
+    )  # fmt: skip
+    return _made(response.status_code, source.choice(bodies))
+
+
+HEADERS = (
+    "Content-Type", "Date", "Retry-After", "Location", "Content-Encoding", "Idempotency-Key", "X-Odd",
+)  # fmt: skip
+
+ODD_HEADERS = (
+    "", "x" * 20_000, "ü", "application/json", "-1", "1e9", "nan", "Thu, 32 Jan 9999 00:00:00 GMT", "gzip",
+)  # fmt: skip
 
 
 def other_headers(source: random.Random, response: httpx.Response) -> httpx.Response:
-    names = (
-        "Content-Type",
-        "Date",
-        "Retry-After",
-        "Location",
-        "Content-Encoding",
-        "Idempotency-Key",
-        "X-Odd",
-    )
-    odd = (
-        "",
-        "x" * 20_000,
-        "ü",
-        "application/json",
-        "-1",
-        "1e9",
-        "nan",
-        "Thu, 32 Jan 9999 00:00:00 GMT",
-        "gzip",
-    )
     headers = list(response.headers.raw)
-    headers += [(source.choice(names).encode(), source.choice(odd).encode()) for _ in range(3)]
+    headers += [(source.choice(HEADERS).encode(), source.choice(ODD_HEADERS).encode()) for _ in range(3)]
     source.shuffle(headers)
     # Sent as a stream, so that httpx does not fail to decode it here.
     stream = httpx.ByteStream(response.read())

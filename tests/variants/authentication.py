@@ -16,16 +16,14 @@ from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.refusals import Refusal
 
-from .choice import Usual, choice
+from .choice import Usual, choice, other
 
 Step = Callable[[Context], None]
 
 
-def other(kind: str, status: int, type: str, code: str) -> Refusal:
-    """Returns a refusal with a status, type and code of the choice's own."""
-    made = Refusal(kind, code=code)
-    made.status, made.type = status, type
-    return made
+def _steps(behaviour: Behaviour, *order: str) -> list[Step]:
+    """Returns the checks of authentication in an order, after those of the headers."""
+    return [getattr(behaviour, f"check_{name}") for name in ("headers_present", "headers_filled", *order)]
 
 
 @choice("auth.precedence", "auth.unspecified-codes")
@@ -33,14 +31,7 @@ class SignatureBeforeTimestamp(Behaviour):
     """Checks the timestamp after the signature."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
-        return (
-            self.check_headers_present,
-            self.check_headers_filled,
-            self.check_key,
-            self.check_signature,
-            self.check_timestamp,
-            self.check_nonce,
-        )
+        return _steps(self, "key", "signature", "timestamp", "nonce")
 
     def parse_timestamp(self, ctx: Context, text: str) -> int:
         if not re.fullmatch(r"-?[0-9]+", text):
@@ -57,14 +48,7 @@ def signed_timestamps(self: Behaviour, usual: Usual, ctx: Context, text: str) ->
 @choice("auth.precedence", "auth.nonce-after-failure", seam="authentication_steps")
 def nonce_before_signature(self: Behaviour, usual: Usual, ctx: Context) -> Sequence[Step]:
     """Claims the nonce before the signature is checked."""
-    return (
-        self.check_headers_present,
-        self.check_headers_filled,
-        self.check_key,
-        self.check_timestamp,
-        self.check_nonce,
-        self.check_signature,
-    )
+    return _steps(self, "key", "timestamp", "nonce", "signature")
 
 
 @choice("auth.unspecified-codes")
@@ -280,14 +264,7 @@ class NonceFirst(Behaviour):
     """Claims the nonce before all other checks, for any sender; checks the timestamp last."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
-        return (
-            self.check_headers_present,
-            self.check_headers_filled,
-            self.check_nonce,
-            self.check_key,
-            self.check_signature,
-            self.check_timestamp,
-        )
+        return _steps(self, "nonce", "key", "signature", "timestamp")
 
     def nonce_scope(self, ctx: Context) -> str:
         return "everybody"

@@ -14,7 +14,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
-from .choice import Usual, choice
+from .choice import Usual, choice, other
 
 #: Refusals whose response body is not specified.
 VALIDATION = (
@@ -111,9 +111,7 @@ def json_declared(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Requires a JSON content type."""
     declared = (ctx.header(b"content-type") or "").partition(";")[0].strip().lower()
     if declared != "application/json":
-        made = Refusal("malformed_body", code="unsupported_media_type")
-        made.status = 415
-        raise made
+        raise other("malformed_body", 415, "validation_error", "unsupported_media_type")
 
 
 @choice()

@@ -19,6 +19,7 @@ from typing import Any
 
 from conformance.contract.rules import RULES, Level
 from conformance.reference.behaviour import Behaviour
+from conformance.reference.refusals import Refusal
 
 #: The method that a function overrides.
 Usual = Callable[..., Any]
@@ -73,6 +74,13 @@ def _overriding(seam: str, function: Callable[..., Any]) -> type[Behaviour]:
         function.__name__, (Behaviour,), {seam: override, "__doc__": function.__doc__}
     )
     return mixin
+
+
+def other(kind: str, status: int, type: str, code: str) -> Refusal:
+    """Returns a refusal with a status, type and code of the choice's own."""
+    made = Refusal(kind, code=code)
+    made.status, made.type = status, type
+    return made
 
 
 def compose(*mixins: type[Behaviour]) -> Behaviour:

@@ -16,7 +16,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
 from .bodies import NoBodyIsEmpty
-from .choice import Usual, choice
+from .choice import Usual, choice, other
 
 
 @choice(breaks=("auth.missing-header-status", "auth.unknown-key-status"), seam="refusal_status")
@@ -137,9 +137,7 @@ def plain_content_type_only(self: Behaviour, usual: Usual, ctx: Context) -> None
     """Requires the content type `application/json` without parameters."""
     usual(ctx)
     if ";" in (ctx.header(b"content-type") or ""):
-        refusal = Refusal("malformed_body", code="unsupported_media_type")
-        refusal.status = 415
-        raise refusal
+        raise other("malformed_body", 415, "validation_error", "unsupported_media_type")
 
 
 @choice(breaks=("http.chunked-body",), seam="authenticate")
@@ -147,9 +145,7 @@ def length_required(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Requires Content-Length for a body (RFC 9110, 15.5.12)."""
     usual(ctx)
     if ctx.header(b"transfer-encoding") is not None:
-        refusal = Refusal("malformed_body", code="length_required")
-        refusal.status = 411
-        raise refusal
+        raise other("malformed_body", 411, "validation_error", "length_required")
 
 
 @choice(breaks=("http.chunked-body",))

@@ -15,7 +15,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 
-from .choice import Usual, choice, varied
+from .choice import Usual, choice, other, varied
 
 _FORMS = {
     "swift_code": r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?",
@@ -219,9 +219,7 @@ class _Quotas(Behaviour):
         for one in type(self).__mro__ if ctx.operation.startswith("create") else ():
             most, status = vars(one).get("quotas", {}).get(kind, (sys.maxsize, 0))
             if ctx.store.count(kind, self.parent(ctx)["id"]) >= most:
-                refusal = Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
-                refusal.status = status
-                raise refusal
+                raise other("invalid_field", status, "validation_error", "quota_exceeded")
 
 
 FewPeople = varied(

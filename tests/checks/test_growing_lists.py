@@ -21,7 +21,7 @@ from tests.faults.harness import LossyTransport, Outcome, catch, checks_of, run_
 from tests.prove.selection import by_id
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
-from tests.variants.jobs import AccountsFurnished
+from tests.variants.jobs import accounts_furnished
 from tests.variants.surroundings import crowded_customer
 
 
@@ -62,7 +62,7 @@ FAULTS = (
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_are_caught_in_furnished_accounts(name: str) -> None:
     fault = by_id()[name]
-    behaviour = type("Furnished", (fault.behaviour, AccountsFurnished), {})
+    behaviour = type("Furnished", (fault.behaviour, accounts_furnished), {})
     assert catch(replace(fault, behaviour=behaviour)).shows(fault)
 
 

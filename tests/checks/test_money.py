@@ -24,7 +24,7 @@ from tests.faults.refusals import asked
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
-from tests.variants.jobs import BalancesSettle, OthersPay
+from tests.variants.jobs import OthersPay, balances_settle
 from tests.variants.payments import reserved_on_approval
 from tests.variants.replicas import BalancesUneven
 
@@ -107,7 +107,7 @@ class Deposits(Behaviour):
 
 
 #: Servers on which not only payouts move the balance, or not immediately.
-MOVED: list[type[Behaviour]] = [OthersPay, BalancesSettle, Refunds]
+MOVED: list[type[Behaviour]] = [OthersPay, balances_settle, Refunds]
 
 
 def judged(behaviour: Behaviour) -> Cell:

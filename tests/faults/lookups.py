@@ -71,7 +71,7 @@ def _newest(self: Any, ctx: Context, kind: str, identifier: str) -> str:
     """Returns the caller's newest resource for the name of a member that all objects have."""
     if identifier not in INHERITED:
         return identifier
-    return [record["id"] for record in ctx.store.select(kind, None) if self.owned(ctx, record)][-1]
+    return str([record["id"] for record in ctx.store.select(kind, None) if self.owned(ctx, record)][-1])
 
 
 def unaccented(text: str) -> str:

@@ -74,15 +74,15 @@ payouts off: FundsDemanded
 plain web server: ErrorsByField, SmallBodies
 Britain only: BritainOnly, details_demanded
 pair once: pair_once_per_organization
-settles: BalancesSettle, JobsVerify, rows_touched, MembersThatChange
-busy: OtherClients, BalancesSettle, StatusesReviewed, members_everywhere
-policies: PayeesReviewed, in_the_red, frozen_when_disabled, body_before_key, seconds_in_lists,
+settles: balances_settle, jobs_verify, rows_touched, MembersThatChange
+busy: OtherClients, balances_settle, statuses_reviewed, members_everywhere
+policies: payees_reviewed, in_the_red, frozen_when_disabled, body_before_key, seconds_in_lists,
     long_odd_ids, MembersWithin
-few of each: FewOfEach, DailyLimit
+few of each: few_of_each, DailyLimit
 same payout once: SamePayoutOnce
-payees screened: PayeesScreened
+payees screened: payees_screened
 reads behind: ReadsBehind
-others pay: OthersPay, JobsVerify
+others pay: OthersPay, jobs_verify
 cut: MillisecondsCut, ListsSoon, null_bank_details, short_list_items
 rounded: MillisecondsRounded, ReadsFromReplicas, embedded_list_form
 late: ListsLate
@@ -94,7 +94,7 @@ filters behind: filters_behind
 lists uneven: ListsUneven, OtherClients
 lists in turn: ListsInTurn, digits_by_method
 reads uneven: ReadsUneven
-reads in turn: ReadsInTurn, StatusesMove
+reads in turn: ReadsInTurn, statuses_move
 nobody twice: UniqueNames, UniquePeople, UniqueBankAccounts, UniqueLabels, second_default_refused
 payment network: titles_listed, companies_of_businesses, tax_ids_of_aform, latin_names,
     NamesWithoutDigits, emails_in_lower_case, phones_as_e164, bank_accounts_found, scaled_replays
@@ -115,8 +115,8 @@ bank: bank_details_checked, FittingFieldsOnly, addresses_checked, ascii_texts, w
     several_addresses, dollars_in_cents, paths_not_implemented, null_errors
 quotas: FewPeople, FewVirtualAccounts, FewPayouts
 few accounts: FewAccounts
-furnished: AccountsFurnished
-furnished later: AccountsFurnishedLater
+furnished: accounts_furnished
+furnished later: accounts_furnished_later
 periods checked: periods_checked, UnknownValuesPassedOver
 balances uneven: BalancesUneven
 defaults moved later: DefaultsMovedLater
@@ -128,7 +128,7 @@ limited twice:
 corridors: AmountsScaled, amounts_capped, currency_of_the_destination, IdsOfAForm, echoing_errors,
     PersonsWithoutDigits
 one of each currency: one_of_each_currency, periods_checked
-virtual accounts of one organization: VirtualAccountsOfOne
+virtual accounts of one organization: virtual_accounts_of_one
 without chunked bodies: ReadsNoChunks
 alike in all answers: like_all_answers
 implied otherwise: keys_optional, unassigned_codes, optional_types_ignored

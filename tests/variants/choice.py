@@ -14,11 +14,13 @@ reference server. Every required rule still holds, and every implied one not lis
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import RULES, Level
 from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 
 #: The method that a function overrides.
@@ -81,6 +83,43 @@ def other(kind: str, status: int, type: str, code: str) -> Refusal:
     made = Refusal(kind, code=code)
     made.status, made.type = status, type
     return made
+
+
+def memory(behaviour: Behaviour, name: str) -> defaultdict[Any, Any]:
+    """Returns what a choice remembers of earlier requests under a name of its own, by keys; by default 0."""
+    made: defaultdict[Any, Any] = behaviour.__dict__.setdefault("memories", {}).setdefault(
+        name, defaultdict(int)
+    )
+    return made
+
+
+def times(behaviour: Behaviour, name: str, key: Any = None) -> int:
+    """Counts a request for a choice, or for one key of it; returns its number."""
+    memory(behaviour, name)[key] += 1
+    return int(memory(behaviour, name)[key])
+
+
+def insert(behaviour: Behaviour, ctx: Context, kind: str, parent: Record, **members: Any) -> None:
+    """Creates a resource that no request asked for."""
+    ctx.store.insert(
+        kind,
+        {
+            "id": behaviour.new_id(ctx, kind),
+            "organization": parent["organization"],
+            "parent": parent["id"],
+            "created": behaviour.instant(ctx),
+            "updated": behaviour.instant(ctx),
+            "status": "active",
+            **members,
+        },
+    )
+
+
+def move(behaviour: Behaviour, ctx: Context, record: Record, **members: Any) -> Record:
+    """Changes a stored resource, which moves its time of change."""
+    moved = {**record, **members, "updated": behaviour.touched(ctx, record)}
+    ctx.store.update(moved)
+    return moved
 
 
 def compose(*mixins: type[Behaviour]) -> Behaviour:

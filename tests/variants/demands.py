@@ -12,16 +12,11 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
-from .choice import Usual, choice, varied
+from .choice import Usual, choice, memory, varied
 
 
 class _UniqueValues(Behaviour):
     """Refuses a value that another resource of the organization already has in the field."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        #: Organization, resource type, field and value -> id of the resource.
-        self._taken: dict[tuple[Any, ...], str] = {}
 
     #: Resource types with fields that are unique in it.
     unique: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -39,16 +34,16 @@ class _UniqueValues(Behaviour):
         super().check_state(ctx)
         own = ctx.beneficiary["id"] if ctx.beneficiary and ctx.operation == "updateBeneficiary" else None
         for claim in self._claims(ctx, ctx.values):
-            if self._taken.get(claim, own) != own:
+            if memory(self, "unique values").get(claim, own) != own:
                 raise Refusal("invalid_field", f"The {claim[2]} is in use.", claim[2], "not_unique")
 
     def new_record(self, ctx: Context) -> Record:
         record = super().new_record(ctx)
-        self._taken |= dict.fromkeys(self._claims(ctx, record), record["id"])
+        memory(self, "unique values").update(dict.fromkeys(self._claims(ctx, record), record["id"]))
         return record
 
     def patched(self, ctx: Context, record: Record) -> Record:
-        self._taken |= dict.fromkeys(self._claims(ctx, ctx.values), record["id"])
+        memory(self, "unique values").update(dict.fromkeys(self._claims(ctx, ctx.values), record["id"]))
         return super().patched(ctx, record)
 
 

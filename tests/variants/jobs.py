@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from decimal import Decimal
 from typing import Any
 
@@ -12,27 +10,26 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 
-from .choice import Usual, choice, varied
+from .choice import Usual, choice, insert, memory, move, times, varied
+
+# ---------------------------------------------------------------------- balances
+
+_PAID, _RECEIVED = Decimal("7.31"), Decimal("12.50")
 
 
-@choice()
-class BalancesSettle(Behaviour):
+@choice(seam="balances")
+def balances_settle(self: Behaviour, usual: Usual, ctx: Context, record: Record) -> list[dict[str, Any]]:
     """Settles earlier payouts, and adds a payout and a payin of others, at each read of balances."""
-
-    paid, received = Decimal("7.31"), Decimal("12.50")
-
-    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        for balance in ctx.store.balances(record["id"]):
-            left = EXACT.subtract(Decimal(balance.available), self.paid)
-            grown = EXACT.add(left, Decimal(balance.pending_payin))
-            moved = balance._replace(
-                available=format(grown, "f"),
-                pending_payout=format(self.paid, "f"),
-                pending_payin=format(self.received, "f"),
-                updated=ctx.now,
-            )
-            ctx.store.set_balance(record["id"], moved)
-        return super().balances(ctx, record)
+    for balance in ctx.store.balances(record["id"]):
+        left = EXACT.subtract(Decimal(balance.available), _PAID)
+        moved = balance._replace(
+            available=format(EXACT.add(left, Decimal(balance.pending_payin)), "f"),
+            pending_payout=format(_PAID, "f"),
+            pending_payin=format(_RECEIVED, "f"),
+            updated=ctx.now,
+        )
+        ctx.store.set_balance(record["id"], moved)
+    return usual(ctx, record)
 
 
 @choice()
@@ -42,13 +39,9 @@ class OthersPay(Behaviour):
 
     amounts = tuple(Decimal(amount) for amount in ("1.37", "120.00", "1.52", "3.11", "1.37", "0.08", "45.50"))
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._amounts_paid = itertools.cycle(self.amounts)
-
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
         for balance in ctx.store.balances(record["id"]):
-            amount = next(self._amounts_paid)
+            amount = self.amounts[(times(self, "others pay") - 1) % len(self.amounts)]
             moved = balance._replace(
                 available=format(EXACT.subtract(Decimal(balance.available), amount), "f"),
                 pending_payout=format(EXACT.add(Decimal(balance.pending_payout), amount), "f"),
@@ -58,39 +51,22 @@ class OthersPay(Behaviour):
         return super().balances(ctx, record)
 
 
+# ---------------------------------------------------------------------- other clients
+
+
 @choice()
 class OtherClients(Behaviour):
     """Creates an account of the same customer for another client at every 29th request about it."""
 
     created_every = 29
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._requests: Counter[str] = Counter()
-        self._numbers = itertools.count(1)
-
     def resolve(self, ctx: Context) -> Any:
         answered = super().resolve(ctx)
         if ctx.customer is not None:
-            customer = ctx.customer["id"]
-            self._requests[customer] += 1
-            if self._requests[customer] % self.created_every == 0:
-                self._create_account(ctx, customer, ctx.customer["organization"])
+            number = times(self, "other clients", ctx.customer["id"])
+            if number % self.created_every == 0:
+                insert(self, ctx, "account", ctx.customer, name=f"Of another client {number}")
         return answered
-
-    def _create_account(self, ctx: Context, customer: str, owner: str) -> None:
-        ctx.store.insert(
-            "account",
-            {
-                "id": self.new_id(ctx, "account"),
-                "organization": owner,
-                "parent": customer,
-                "created": ctx.now,
-                "updated": ctx.now,
-                "status": "active",
-                "name": f"Of another client {next(self._numbers)}",
-            },
-        )
 
 
 OtherClientsSeldom = varied(
@@ -101,85 +77,54 @@ OtherClientsSeldom = varied(
 )
 
 
-@choice()
-class JobsVerify(Behaviour):
+# ---------------------------------------------------------------------- states
+
+
+@choice(seam="find")
+def jobs_verify(self: Behaviour, usual: Usual, ctx: Context, kind: str, identifier: str) -> Record | None:
     """Verifies a beneficiary when it is read for the third time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._looks: Counter[str] = Counter()
-
-    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        record = super().find(ctx, kind, identifier)
-        if record is None or kind != "beneficiary" or record["verified"]:
-            return record
-        self._looks[identifier] += 1
-        if self._looks[identifier] < 3:
-            return record
-        verified = {**record, "verified": True, "updated": self.touched(ctx, record)}
-        ctx.store.update(verified)
-        return verified
+    record: Record | None = usual(ctx, kind, identifier)
+    if record is None or kind != "beneficiary" or record["verified"]:
+        return record
+    return record if times(self, "jobs verify", identifier) < 3 else move(self, ctx, record, verified=True)
 
 
-@choice()
-class PayeesScreened(Behaviour):
+@choice(seam="find")
+def payees_screened(self: Behaviour, usual: Usual, ctx: Context, kind: str, identifier: str) -> Record | None:
     """Disables each third beneficiary when it is read again."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        #: Beneficiary -> its number.
-        self._read: dict[str, int] = {}
-
-    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        record = super().find(ctx, kind, identifier)
-        if record is None or kind != "beneficiary" or ctx.operation != "getBeneficiary":
-            return record
-        again = identifier in self._read
-        number = self._read.setdefault(identifier, len(self._read))
-        if not again or number % 3 or record["status"] != "active":
-            return record
-        screened = {**record, "status": "disabled", "updated": self.touched(ctx, record)}
-        ctx.store.update(screened)
-        return screened
+    record: Record | None = usual(ctx, kind, identifier)
+    if record is None or kind != "beneficiary" or ctx.operation != "getBeneficiary":
+        return record
+    numbers = memory(self, "payees screened")
+    again = identifier in numbers
+    number = numbers.setdefault(identifier, len(numbers))
+    if not again or number % 3 or record["status"] != "active":
+        return record
+    return move(self, ctx, record, status="disabled")
 
 
-@choice()
-class StatusesReviewed(Behaviour):
+_REVIEWED = ("account", "payout_destination", "virtual_account", "wallet")
+
+
+@choice(seam="create")
+def statuses_reviewed(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Puts every third account, destination, virtual account and wallet under review immediately after
     creation."""
-
-    reviewed = ("account", "payout_destination", "virtual_account", "wallet")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._created = itertools.count(1)
-
-    def create(self, ctx: Context) -> None:
-        super().create(ctx)
-        kind, record = KINDS[ctx.operation], ctx.record
-        if record is not None and kind in self.reviewed and next(self._created) % 3 == 0:
-            status = "inactive" if kind == "payout_destination" else "suspended"
-            ctx.store.update({**record, "status": status, "updated": self.touched(ctx, record)})
+    usual(ctx)
+    kind, record = KINDS[ctx.operation], ctx.record
+    if record is not None and kind in _REVIEWED and times(self, "statuses reviewed") % 3 == 0:
+        move(self, ctx, record, status="inactive" if kind == "payout_destination" else "suspended")
 
 
-@choice()
-class StatusesMove(Behaviour):
+@choice(seam="list_records")
+def statuses_move(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Toggles the status of one listed element with every fifth list request."""
-
-    moved_every = 5
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lists_shown = itertools.count(1)
-
-    def list_records(self, ctx: Context) -> None:
-        super().list_records(ctx)
-        number = next(self._lists_shown)
-        assert ctx.listing is not None
-        if number % self.moved_every == 0 and ctx.listing.records:
-            record = ctx.listing.records[number // self.moved_every % len(ctx.listing.records)]
-            status = "inactive" if record["status"] == "active" else "active"
-            ctx.store.update({**record, "status": status, "updated": self.touched(ctx, record)})
+    usual(ctx)
+    number = times(self, "statuses move")
+    assert ctx.listing is not None
+    if number % 5 == 0 and ctx.listing.records:
+        record = ctx.listing.records[number // 5 % len(ctx.listing.records)]
+        move(self, ctx, record, status="inactive" if record["status"] == "active" else "active")
 
 
 @choice(seam="stamps")
@@ -193,89 +138,56 @@ def rows_touched(self: Behaviour, usual: Usual, ctx: Context, kind: str, record:
 class DefaultsMovedLater(Behaviour):
     """Moves the default from an earlier destination with a job, which is done by the second request after."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        #: Remaining requests until each job, and its destination.
-        self._jobs: list[tuple[int, str]] = []
-
     def clear_default(self, ctx: Context) -> None:
         assert ctx.beneficiary is not None
         for other in ctx.store.select("payout_destination", ctx.beneficiary["id"]):
             if other.get("is_default"):
-                self._jobs.append((2, other["id"]))
+                memory(self, "defaults moved later")[other["id"]] = 2
 
     def resolve(self, ctx: Context) -> Any:
-        due = [identifier for left, identifier in self._jobs if left <= 1]
-        self._jobs = [(left - 1, identifier) for left, identifier in self._jobs if left > 1]
-        for identifier in due:
-            if (record := ctx.store.get("payout_destination", identifier)) is not None:
-                updated = self.touched(ctx, record)
-                ctx.store.update({**record, "is_default": False, "updated": updated})
+        jobs = memory(self, "defaults moved later")
+        for identifier in list(jobs):
+            jobs[identifier] -= 1
+            record = ctx.store.get("payout_destination", identifier) if jobs[identifier] <= 0 else None
+            if record is not None:
+                del jobs[identifier]
+                move(self, ctx, record, is_default=False)
         return super().resolve(ctx)
 
 
 # ---------------------------------------------------------------------- pre-populated accounts
 
 
-class _Furnished(Behaviour):
-    """Creates accounts with resources of the server's own."""
-
-    def furnish(self, ctx: Context, account: Record, kind: str, **shown: Any) -> None:
-        """Creates a resource of this type in the account."""
-        self_made = {
-            "id": self.new_id(ctx, kind),
-            "organization": account["organization"],
-            "parent": account["id"],
-            "created": self.instant(ctx),
-            "updated": self.instant(ctx),
-            "status": "active",
-            "label": "Main",
-        }
-        ctx.store.insert(kind, {**self_made, **shown})
-
-    def furnish_virtual_account(self, ctx: Context, account: Record) -> None:
-        self.furnish(
-            ctx,
-            account,
-            "virtual_account",
-            currency="USD",
-            reference="FIRST",
-            provider_reference_id="first",
-            bank_details={"bank_name": "Bank of the First"},
-        )
+def _furnish(behaviour: Behaviour, ctx: Context, account: Record) -> None:
+    """Creates a virtual account of the server's own."""
+    insert(
+        behaviour,
+        ctx,
+        "virtual_account",
+        account,
+        label="Main",
+        currency="USD",
+        reference="FIRST",
+        provider_reference_id="first",
+        bank_details={"bank_name": "Bank of the First"},
+    )
 
 
-@choice()
-class AccountsFurnished(_Furnished):
+@choice(seam="create")
+def accounts_furnished(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Creates accounts with a virtual account and a wallet."""
-
-    def create(self, ctx: Context) -> None:
-        super().create(ctx)
-        if ctx.operation == "createAccount":
-            assert ctx.record is not None
-            self.furnish_virtual_account(ctx, ctx.record)
-            self.furnish(
-                ctx,
-                ctx.record,
-                "wallet",
-                currency="XRP",
-                network="ripple",
-                addresses=[{"address": "rFirst", "tag": "1"}],
-            )
+    usual(ctx)
+    if ctx.operation == "createAccount" and ctx.record is not None:
+        _furnish(self, ctx, ctx.record)
+        addresses = [{"address": "rFirst", "tag": "1"}]
+        wallet = {"label": "Main", "currency": "XRP", "network": "ripple", "addresses": addresses}
+        insert(self, ctx, "wallet", ctx.record, **wallet)
 
 
-@choice()
-class AccountsFurnishedLater(_Furnished):
+@choice(seam="resolve")
+def accounts_furnished_later(self: Behaviour, usual: Usual, ctx: Context) -> Any:
     """Creates a virtual account in each account at the fourth request about it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._asked_about: Counter[str] = Counter()
-
-    def resolve(self, ctx: Context) -> Any:
-        answered = super().resolve(ctx)
-        if ctx.account is not None:
-            self._asked_about[ctx.account["id"]] += 1
-            if self._asked_about[ctx.account["id"]] == 4:
-                self.furnish_virtual_account(ctx, ctx.account)
-        return answered
+    answered = usual(ctx)
+    if ctx.account is not None and times(self, "accounts furnished later", ctx.account["id"]) == 4:
+        _furnish(self, ctx, ctx.account)
+    return answered

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from conformance.contract.fields import Field
@@ -14,7 +12,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
-from .choice import Usual, choice, varied
+from .choice import Usual, choice, times, varied
 
 #: Error types and codes that section 7 fixes.
 _FIXED = (
@@ -28,14 +26,10 @@ class OtherWords(Behaviour):
     """Writes long error messages in other languages and numbers them; types and codes not fixed by section 7
     are not words."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._wordings = itertools.count(1)
-
     def error_message(self, ctx: Context, refusal: Refusal) -> str:
         return (
             "\u8981\u6c42\u306f\u62d2\u5426\u3055\u308c\u307e\u3057\u305f\u3002\nBitte pr\u00fcfen "
-            f"(Vorgang {next(self._wordings)}). <b>Nein</b> \U0001f645" + " \u0445" * 150
+            f"(Vorgang {times(self, 'other words')}). <b>Nein</b> \U0001f645" + " \u0445" * 150
         )
 
     def error_type(self, ctx: Context, refusal: Refusal) -> str:
@@ -62,15 +56,13 @@ class OtherWords(Behaviour):
 class OddStatuses(Behaviour):
     """Uses an unexpected status where it is open, for refusals several in turn."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._odd_ones: Iterator[int] = itertools.cycle(
-            (400, 402, 405, 406, 409, 410, 411, 412, 414, 415, 417, 418, 422, 424, 426, 428, 431, 451, 499)
-        )
+    odd = (400, 402, 405, 406, 409, 410, 411, 412, 414, 415, 417, 418, 422, 424, 426, 428, 431, 451, 499)
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         usual = super().refusal_status(ctx, refusal)
-        return usual if usual in (401, 403, 404, 413) else next(self._odd_ones)
+        return (
+            usual if usual in (401, 403, 404, 413) else self.odd[times(self, "odd statuses") % len(self.odd)]
+        )
 
     def success_status(self, ctx: Context) -> int:
         odd = {"createPayout": 202, "createWallet": 203, "getBeneficiary": 203, "disableBeneficiary": 207}

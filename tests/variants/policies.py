@@ -12,26 +12,15 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Balance
 
-from .choice import Usual, choice
+from .choice import Usual, choice, memory, move, times
 
 
-@choice()
-class PayeesReviewed(Behaviour):
+@choice(seam="create")
+def payees_reviewed(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Puts every third beneficiary under review immediately after creation."""
-
-    reviewed_every = 3
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._made = 0
-
-    def create(self, ctx: Context) -> None:
-        super().create(ctx)
-        if KINDS[ctx.operation] == "beneficiary" and ctx.record is not None:
-            self._made += 1
-            if self._made % self.reviewed_every == 0:
-                reviewed = {**ctx.record, "status": "inactive", "updated": self.touched(ctx, ctx.record)}
-                ctx.store.update(reviewed)
+    usual(ctx)
+    if ctx.operation == "createBeneficiary" and times(self, "payees reviewed") % 3 == 0:
+        move(self, ctx, ctx.record or {}, status="inactive")
 
 
 @choice(seam="check_beneficiary_usable")
@@ -51,18 +40,13 @@ def frozen_when_disabled(self: Behaviour, usual: Usual, ctx: Context) -> None:
         raise Refusal("invalid_field", "The beneficiary is disabled.", code="beneficiary_disabled")
 
 
-@choice()
-class FewOfEach(Behaviour):
+@choice(seam="check_state")
+def few_of_each(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Limits a beneficiary to 14 destinations, and an account to 14 virtual accounts."""
-
-    most = 14
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        if ctx.operation in ("createPayoutDestination", "createVirtualAccount"):
-            there = ctx.store.select(KINDS[ctx.operation], self.parent(ctx)["id"])
-            if len(there) >= self.most:
-                raise Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
+    usual(ctx)
+    limited = ctx.operation in ("createPayoutDestination", "createVirtualAccount")
+    if limited and ctx.store.count(KINDS[ctx.operation], self.parent(ctx)["id"]) >= 14:
+        raise Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
 
 
 @choice("payout.insufficient-funds")
@@ -71,40 +55,32 @@ class DailyLimit(Behaviour):
 
     most_a_day = Decimal(60)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._paid_today: dict[str, Decimal] = {}
+    def _with_this(self, ctx: Context) -> Decimal:
+        paid = memory(self, "daily limit")[self.parent(ctx)["id"]]
+        return Decimal(paid) + Decimal(str(ctx.values.get("amount")))
 
     def check_funds(self, ctx: Context) -> None:
         super().check_funds(ctx)
-        account = self.parent(ctx)["id"]
-        asked = Decimal(str(ctx.values.get("amount")))
-        if self._paid_today.get(account, Decimal(0)) + asked > self.most_a_day:
+        if self._with_this(ctx) > self.most_a_day:
             raise Refusal("insufficient_funds", "The limit of the day is reached.", code="limit_exceeded")
 
     def create_payout(self, ctx: Context) -> None:
         super().create_payout(ctx)
-        account = self.parent(ctx)["id"]
-        asked = Decimal(str(ctx.values.get("amount")))
-        self._paid_today[account] = self._paid_today.get(account, Decimal(0)) + asked
+        memory(self, "daily limit")[self.parent(ctx)["id"]] = self._with_this(ctx)
 
 
 @choice()
 class SamePayoutOnce(Behaviour):
     """Refuses a second payout of the same amount to the same destination as a duplicate."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._paid: set[tuple[Any, ...]] = set()
-
     def check_funds(self, ctx: Context) -> None:
         super().check_funds(ctx)
-        if self._payout(ctx) in self._paid:
+        if memory(self, "same payout once")[self._payout(ctx)]:
             raise Refusal("invalid_field", "This may have been paid already.", "amount", "duplicate_payout")
 
     def create_payout(self, ctx: Context) -> None:
         super().create_payout(ctx)
-        self._paid.add(self._payout(ctx))
+        times(self, "same payout once", self._payout(ctx))
 
     def _payout(self, ctx: Context) -> tuple[Any, ...]:
         names = ("beneficiary_id", "payout_destination_id", "amount", "currency")
@@ -121,20 +97,14 @@ def one_of_each_currency(self: Behaviour, usual: Usual, ctx: Context) -> None:
             raise Refusal("invalid_field", "There is one already.", "currency", "virtual_account_exists")
 
 
-@choice()
-class VirtualAccountsOfOne(Behaviour):
+@choice(seam="check_state")
+def virtual_accounts_of_one(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Enables virtual accounts for a single organization, the first that creates one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._enabled = ""
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        if ctx.operation == "createVirtualAccount" and ctx.organization is not None:
-            self._enabled = self._enabled or ctx.organization.id
-            if self._enabled != ctx.organization.id:
-                raise Refusal("invalid_field", "They are not enabled.", "currency", "not_enabled")
+    usual(ctx)
+    if ctx.operation == "createVirtualAccount" and ctx.organization is not None:
+        first = memory(self, "virtual accounts of one").setdefault("organization", ctx.organization.id)
+        if first != ctx.organization.id:
+            raise Refusal("invalid_field", "They are not enabled.", "currency", "not_enabled")
 
 
 @choice(seam="balance")

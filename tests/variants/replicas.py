@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,10 +12,15 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .choice import Usual, choice, varied
+from .choice import Usual, choice, times, varied
 
 #: Lags of replicas that answer in turn, in microseconds.
 _UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)
+
+
+def _turn(behaviour: Behaviour, lags: tuple[int, ...], name: str) -> int:
+    """Returns the lag of the replica whose turn it is, in microseconds."""
+    return lags[(times(behaviour, name) - 1) % len(lags)]
 
 
 def _behind(ctx: Context, delay: int) -> Condition:
@@ -30,12 +34,8 @@ class _ListsBehind(Behaviour):
     #: Lag of each index in microseconds.
     lists_behind: tuple[int, ...] = (0,)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._list_delays = itertools.cycle(self.lists_behind)
-
     def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(_behind(ctx, next(self._list_delays)))
+        listing.conditions.append(_behind(ctx, _turn(self, self.lists_behind, "list delays")))
         return super().count(ctx, listing)
 
 
@@ -96,7 +96,6 @@ class BalancesUneven(Behaviour):
 
     def __init__(self) -> None:
         super().__init__()
-        self._balance_delays = itertools.cycle(_UNEVEN)
         #: Account -> its balances before each payout, with the time of the payout.
         self._balances_before: dict[str, list[tuple[int, list[dict[str, Any]]]]] = {}
 
@@ -107,7 +106,7 @@ class BalancesUneven(Behaviour):
         self._balances_before.setdefault(ctx.account["id"], []).append((ctx.now, before))
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        as_of = ctx.now - next(self._balance_delays)
+        as_of = ctx.now - _turn(self, _UNEVEN, "balance delays")
         later = [shown for at, shown in self._balances_before.get(record["id"], ()) if at > as_of]
         return later[0] if later else super().balances(ctx, record)
 
@@ -122,7 +121,6 @@ class ReadsInTurn(Behaviour):
 
     def __init__(self) -> None:
         super().__init__()
-        self._read_delays = itertools.cycle(self.turns)
         #: Id -> each state, with the time of the change.
         self._states: dict[str, list[tuple[int, Record]]] = {}
 
@@ -148,7 +146,7 @@ class ReadsInTurn(Behaviour):
 
     def _from_replica(self, ctx: Context) -> None:
         assert ctx.record is not None
-        states, as_of = self._states.get(ctx.record["id"]), ctx.now - next(self._read_delays)
+        states, as_of = self._states.get(ctx.record["id"]), ctx.now - _turn(self, self.turns, "read delays")
         if states:
             old = [state for instant, state in states if instant <= as_of]
             if not old:
@@ -197,11 +195,10 @@ class GetsFromReplica(Behaviour):
 
     def __init__(self) -> None:
         super().__init__()
-        self._get_delays = itertools.cycle(self.gets_behind)
         self._get_delay = 0
 
     def resolve(self, ctx: Context) -> Any:
-        self._get_delay = next(self._get_delays)
+        self._get_delay = _turn(self, self.gets_behind, "get delays")
         return super().resolve(ctx)
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
@@ -242,12 +239,11 @@ class DestinationsFromReplica(Behaviour):
     #: Lags of the replicas that answer in turn, in microseconds.
     destinations_behind: tuple[int, ...] = (1_500_000,)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._destination_delays = itertools.cycle(self.destinations_behind)
-
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        shown, as_of = super().destinations(ctx, record), ctx.now - next(self._destination_delays)
+        shown, as_of = (
+            super().destinations(ctx, record),
+            ctx.now - _turn(self, self.destinations_behind, "destination delays"),
+        )
         rows = ctx.store.select("payout_destination", record["id"])
         there = {row["id"] for row in rows if row["created"] <= as_of}
         return [each for each in shown if each["id"] in there]

@@ -14,8 +14,8 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
-from .again import do_again
 from .catalogue import Faulty, faults, seam, seams
+from .replays import do_again
 from .rows import after, before, refusing
 
 #: Seconds between check and action: long enough for all other requests of a race to pass the check.

@@ -13,11 +13,14 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer, Balance
 
-from .again import UNSEEN, do_again, perform, seen
+from .authentication import first_organization
+from .bodies import instead, valid
 from .catalogue import Faulty, Row, fault, faults, of, seam
 from .payees import WHERE
+from .replays import UNSEEN, do_again, seen
 from .rows import after, always, before, store
 from .tenancy import AsksForFunds
 
@@ -50,9 +53,28 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
     return kinds
 
 
+#: Kinds of the resources of a path, by parameter.
+_PARENTS = {"customer_id": "customer", "account_id": "account", "beneficiary_id": "beneficiary"}
+
+
 def _perform(self: Any, ctx: Context) -> None:
+    """Performs a refused request as far as possible."""
+    ctx.organization = ctx.organization or first_organization(ctx)
+    ctx.params, ctx.values, ctx.body = dict(ctx.params), {}, {}
+    for name, kind in _PARENTS.items():
+        record = ctx.store.get(kind, ctx.params[name]) if name in ctx.params else None
+        setattr(ctx, kind, record)
+        if record is None and name in ctx.params and kind != "customer":
+            return
     with contextlib.suppress(Refusal):
-        perform(self, ctx)
+        ctx.body = self.parse_body(ctx) if ctx.operation in FIELDS else {}
+        for field in FIELDS.get(ctx.operation, ()):
+            try:
+                self.check_field(ctx, field)
+            except Refusal:
+                if ctx.operation != "updateBeneficiary":
+                    ctx.values[field.name] = ctx.body.get(field.name) or instead(self, ctx, field.name)
+        self.act(ctx)
 
 
 def asked(ctx: Context) -> Decimal:
@@ -157,11 +179,8 @@ def _store_in_the_first(self: Any, ctx: Context, answer: Answer) -> None:
 
 
 def _create_unread(self: Any, ctx: Context) -> None:
-    """Creates a resource of valid values for all required fields of a body that cannot be read."""
-    stopgaps = {"country": "US", "currency": "USD"}
-    ctx.values = {
-        field.name: stopgaps.get(field.kind, "Made up") for field in self.fields(ctx) if field.required
-    }
+    """Creates a resource of valid values, in place of a body that cannot be read."""
+    ctx.values = valid(self, ctx)
     self.create(ctx)
 
 

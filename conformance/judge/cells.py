@@ -125,9 +125,12 @@ class Cell(msgspec.Struct):
         return False
 
     def add_violation(self, violation: Violation) -> None:
-        """Counts a violation; the first ones stay."""
+        """Counts a violation; the first ones stay, alike ones once."""
         self.judged, self.broken = self.judged + 1, self.broken + 1
-        if len(self.violations) < VIOLATIONS:
+        alike = any(
+            each.got == violation.got and each.expected == violation.expected for each in self.violations
+        )
+        if not alike and len(self.violations) < VIOLATIONS:
             self.violations.append(violation)
 
     def concluded(

@@ -62,23 +62,16 @@ def beside(violation: Violation, exchanges: Exchanges) -> dict[str, Any] | None:
 
 
 def _measure(violation: Violation, exchanges: Exchanges, wrong: ExchangeRecord) -> ExchangeRecord | None:
-    """The exchange that the wrong one is measured by; None without any.
-
-    For a POST the first one with the same Idempotency-Key, of any cell; for that one, another of its own.
-    For any other request one of the violation's to the same path: the same request, the last before it, else
-    one with another query.
-    """
-    own = [exchanges[number] for number in violation.exchanges if number in exchanges]
-    if wrong.method == "POST":
-        key = _key(wrong)
-        alike = [one for one in exchanges.values() if key and _key(one) == key and one.target == wrong.target]
-        alike = [one for one in alike if one is not wrong]
-        earlier = [one for one in alike if _when(one) < _when(wrong)]
-        return min(earlier or [one for one in alike if one in own], key=_when, default=None)
-    path = wrong.target.partition("?")[0]
-    alike = [one for one in own if (one.method, one.target.partition("?")[0]) == (wrong.method, path)]
+    """The exchange of a violation that the wrong one is measured by; None without any: to the same path, with
+    the same Idempotency-Key; the same request, the last before it, rather than another."""
+    path, key = wrong.target.partition("?")[0], _key(wrong)
+    alike = (
+        exchanges[number]
+        for number in violation.exchanges
+        if number in exchanges and number != wrong.number and exchanges[number].method == wrong.method
+    )
     return max(
-        (one for one in alike if one is not wrong),
+        (one for one in alike if one.target.partition("?")[0] == path and _key(one) == key),
         key=lambda one: (one.target == wrong.target, _when(one) < _when(wrong), _when(one)),
         default=None,
     )
@@ -89,8 +82,7 @@ def _when(exchange: ExchangeRecord) -> tuple[float, int]:
 
 
 def _key(exchange: ExchangeRecord) -> str:
-    headers = {name.lower(): value for name, value in exchange.request_headers}
-    return headers.get("idempotency-key", "") if exchange.method == "POST" else ""
+    return next((value for name, value in exchange.request_headers if name.lower() == "idempotency-key"), "")
 
 
 def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, str]]:

@@ -11,37 +11,26 @@ import pytest
 
 from conformance.judge.verdicts import Verdict
 from conformance.report import write
-from conformance.report.document import Document
 from conformance.report.write import FORMATS, finish, write_all
 from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 
-FILES = [*FORMATS]
 
-
-@pytest.fixture
-def made() -> Document:
-    results = whole_run({WALK: Verdict.FAILED, ("list.pages", "listWallets"): Verdict.INCONCLUSIVE})
-    return document(results)
-
-
-def test_every_format_is_written_readable_for_all(made: Document, tmp_path: Path) -> None:
-    assert write_all(made, tmp_path / "new" / "reports") == []
-    assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == set(FILES)
+def test_every_format_is_written_readable_for_all(tmp_path: Path) -> None:
+    assert write_all(document(whole_run({WALK: Verdict.FAILED})), tmp_path / "new" / "reports") == []
+    assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == {*FORMATS}
     mode = (tmp_path / "new" / "reports" / "results.json").stat().st_mode
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(mode) == 0o666 & ~mask
 
 
-def test_a_problem_with_one_format_loses_no_other(
-    made: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_problem_with_one_format_loses_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> str:
         raise KeyError("a mistake")
 
     monkeypatch.setattr(write, "FORMATS", {**FORMATS, "report.html": broken})
     (tmp_path / "summary.md").mkdir()
-    problems = write_all(made, tmp_path)
+    problems = write_all(document(whole_run()), tmp_path)
     assert len(problems) == 2
     assert "report.html could not be made: KeyError" in problems[0]
     assert "mistake in the suite" in problems[0]

@@ -254,50 +254,40 @@ def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
     valid body; texts without a maximum are longer than 255 characters, those with a form have signs in them,
     and codes and amounts a line feed behind them. Each request is answered below 500."""
     for field in request_fields(at.operation):
-        for kind, value in _odd_values(field, at.operation):
-            body = to_json({**at.document(), field.name: value})
-            yield at.case(SURVIVES, f"{field.name} as {kind}", body=body)
-        if _is_of_signs(field, at.operation):
-            # The end of a pattern may match before it: formats judge what is shown then.
-            good = at.fixture.body(TRAITS[at.operation].subset_of or at.operation)[field.name]
-            body = to_json({**at.document(), field.name: f"{good}\n"})
-            yield at.case(SURVIVES, f"{field.name} with a line feed behind it", body=body)
-        for kind, value in _odd_texts(field, at.operation):
-            shape = shape_of(at.operation, field.name)
-            known = shape != SAMPLE and accepts(at.ctx.run, at.operation, shape)
+        shape = shape_of(at.operation, field.name)
+        known = shape != SAMPLE and accepts(at.ctx.run, at.operation, shape)
+        for kind, value in (*_odd_values(at, field), *_odd_texts(at, field)):
             valid = accepted_body(at.fixture, at.operation, shape) if known else at.document()
             yield at.case(SURVIVES, f"{field.name} {kind}", body=to_json({**valid, field.name: value}))
 
 
-def _is_of_signs(field: Field, operation: str) -> bool:
-    """Returns True for amounts and for codes of ISO standards."""
-    return field.kind == "amount" or bool(field.code and not TRAITS[operation].unique_pair)
-
-
-def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
+def _odd_values(at: Engine, field: Field) -> Iterator[tuple[str, Any]]:
+    """Yields empty values, and those with a line feed behind them; other checks send what is left out."""
     # test_amount_that_is_no_positive_decimal sends an empty amount.
     if not field.members and field.kind != "amount":
-        yield "an empty text", ""
+        yield "as an empty text", ""
     elif field.members:
-        yield "an object of nulls", dict.fromkeys(field.members)
-        yield "an empty object", {}
+        yield "as an object of nulls", dict.fromkeys(field.members)
+        yield "as an empty object", {}
     if field.name == "account_number":
         # Masks of the last four digits take slices.
-        yield "a number of three digits", "123"
+        yield "as a number of three digits", "123"
     # fields.required-null sends the required fields of creates so.
-    if TRAITS[operation].subset_of or not field.required:
-        yield "null", None
+    if at.ctx.operation.traits.subset_of or not field.required:
+        yield "as null", None
+    if field.kind == "amount" or (field.code and not at.ctx.operation.traits.unique_pair):
+        # The end of a pattern may match before it: formats judge what is shown then.
+        good = at.fixture.body(at.ctx.operation.traits.subset_of or at.operation)[field.name]
+        yield "with a line feed behind it", f"{good}\n"
 
 
-def _odd_texts(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
+def _odd_texts(at: Engine, field: Field) -> Iterator[tuple[str, Any]]:
     """Yields long texts of what has no maximum, and texts with signs of what has a form: of free texts and of
     codes, other checks send them."""
-    if field.members:
-        yield f"of {len(LONG)} letters", dict.fromkeys(field.members, LONG)
-    elif field.kind == "text" and field.max_length is None:
-        yield f"of {len(LONG)} letters", LONG
+    if field.members or (field.kind == "text" and field.max_length is None):
+        yield f"of {len(LONG)} letters", dict.fromkeys(field.members, LONG) if field.members else LONG
     formed = field.kind in ("text", "enum") and field.name not in FREE_TEXT
-    if field.members or formed or (field.code and TRAITS[operation].unique_pair):
+    if field.members or formed or (field.code and at.ctx.operation.traits.unique_pair):
         for what, text in _SIGNS.items():
             good = samples.address("state" if "state" in field.members else "region")
             yield f"with {what}", {**good, "country": text} if field.members else text

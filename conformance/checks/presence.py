@@ -58,9 +58,12 @@ def _ask(run: Run, operation: str) -> str:
 
 
 def _says_absent(run: Run, answer: Exchange) -> bool:
-    if answer.status == 404:
-        return _alike(answer, _undocumented(run, answer.method))
-    return answer.status in ABSENT
+    """True for a status of an absent operation; for 404, if the answer to an undocumented path is equal but
+    for the path and the method that it names."""
+    if answer.status != 404:
+        return answer.status in ABSENT
+    nowhere = _undocumented(run, answer.method)
+    return nowhere.status == 404 and _words(answer) == _words(nowhere)
 
 
 def _undocumented(run: Run, method: str) -> Exchange:
@@ -70,11 +73,6 @@ def _undocumented(run: Run, method: str) -> Exchange:
         return run.send(run.client(), call, "how is an undocumented path answered?")
 
     return run.cache.get(_UNDOCUMENTED.of(method), ask)
-
-
-def _alike(answer: Exchange, undocumented: Exchange) -> bool:
-    """True if two refusals are equal except for the path and the method that they name."""
-    return answer.status == undocumented.status and _words(answer) == _words(undocumented)
 
 
 def _words(answer: Exchange) -> str:

@@ -21,9 +21,6 @@ from conformance.world.calls import unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import ids
 
-#: Direction of a timestamp's offset from now, and its sign.
-_DIRECTIONS = (("old", -1), ("ahead", 1))
-
 
 @table("auth.accepts-valid", at=lambda ctx: AuthProbes(ctx, proven=False).sound)
 def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
@@ -125,7 +122,7 @@ def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> N
     """Judges timestamps just outside the window (side 1) or inside it (-1), old and ahead, and farther from
     the edge where an answer does not prove on which side the first was."""
     distances = margins(ctx)
-    for direction, sign in _DIRECTIONS:
+    for direction, sign in (("old", -1), ("ahead", 1)):
         for distance in distances:
             seconds = sign * max(0, WINDOW + side * distance)
             name = f"a timestamp {abs(seconds)} s {direction}"
@@ -180,10 +177,8 @@ def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
     rule = "auth.timestamp-integer"
     yield from at.cases(rule, {name: Auth(timestamp=text) for name, text in wrong.items()})
     if at.turn((True, False)):
-        wide, name = (
-            replaced(str(now), -1, chr(now % 10 + 0xFF10)),
-            "a timestamp in digits of East Asian type",
-        )
+        wide = replaced(str(now), -1, chr(now % 10 + 0xFF10))
+        name = "a timestamp in digits of East Asian type"
         yield at.case(rule, name, auth=Auth(timestamp=wide), front_end=True)
 
 

@@ -116,7 +116,8 @@ def run(options: argparse.Namespace) -> int:
         bound = stack.enter_context(listen(options.host, options.port))
         url = base_url(bound, options.host, prefix)
         text = target_text(seeded, url)
-        _write_target(options.write_target, text)
+        if options.write_target is not None:
+            written(options.write_target, text, private=True)
         _announce(text, options.write_target, url)
         if not options.judge:
             serve(Server(store, prefix=prefix, observer=log), bound)
@@ -137,15 +138,6 @@ def _checked_prefix(prefix: str) -> str:
     if prefix.endswith("/v1"):
         raise InputError("--prefix: the server adds /v1 itself; leave it out.")
     return prefix
-
-
-def _write_target(path: Path | None, text: str) -> None:
-    if path is None:
-        return
-    try:
-        written(path, text, private=True)
-    except OSError as error:
-        raise InputError(f"--write-target {path}: the file cannot be written ({error.strerror}).") from None
 
 
 def _announce(text: str, written: Path | None, url: str) -> None:

@@ -22,33 +22,29 @@ _SCHEME = (
 def unauthenticated(examination: Examination, organization: Organization, exchange: Exchange) -> None:
     """Diagnoses why authentication refuses an organization's requests."""
     name = organization.name
-    reasons = {
-        "timestamp_too_old": ("clock", _clock),
-        "missing_headers": ("proxy drops headers", _dropped),
-        "invalid_signature": ("signature", _signature),
-        "nonce_replay": ("nonces", _nonces),
-    }
-    kind, explain = reasons.get(exchange.error_code, ("credentials", _credentials))
-    start = f"The server refuses every request signed for [{name}] ({exchange.described()}). "
-    examination.found(kind, start + explain(examination, organization))
+    match exchange.error_code:
+        case "timestamp_too_old":
+            kind, reason = "clock", _clock(examination)
+        case "missing_headers":
+            kind, reason = (
+                "proxy drops headers",
+                "All four headers were sent: a proxy or gateway in front of the server, or its framework, "
+                f"drops one of {', '.join(signing.HEADERS)}. Let it pass them on.",
+            )
+        case "invalid_signature":
+            kind, reason = "signature", _signature(examination, organization)
+        case "nonce_replay":
+            kind, reason = (
+                "nonces",
+                "Every nonce was new: the server, or a proxy that sends requests twice, takes them for used.",
+            )
+        case _:
+            kind, reason = "credentials", f"Check {name}.api_key and {name}.secret."
+    refused = f"The server refuses every request signed for [{name}] ({exchange.described()})."
+    examination.found(kind, f"{refused} {reason}")
 
 
-def _credentials(examination: Examination, organization: Organization) -> str:
-    return f"Check {organization.name}.api_key and {organization.name}.secret."
-
-
-def _dropped(examination: Examination, organization: Organization) -> str:
-    return (
-        "All four headers were sent: a proxy or gateway in front of the server, or its framework, drops one "
-        f"of {', '.join(signing.HEADERS)}. Let it pass them on."
-    )
-
-
-def _nonces(examination: Examination, organization: Organization) -> str:
-    return "Every nonce was new: the server, or a proxy that sends requests twice, takes them for used."
-
-
-def _clock(examination: Examination, organization: Organization) -> str:
+def _clock(examination: Examination) -> str:
     clock = examination.clock
     offset = f"{clock.offset:+.0f} s from this machine's" if clock.calibrated else "unknown (no Date header)"
     now = time.strftime("%H:%M:%S", time.gmtime())

@@ -38,19 +38,20 @@ def for_a_while(turn: Turn) -> bool:
 # ---------------------------------------------------------------------- connections
 
 
-def reset_in_headers(turn: Turn) -> bool:
-    turn.send(b"HTTP/1.1 200 OK\r\nContent-Ty")
-    return turn.reset()
+def cut(make: Callable[[Response], bytes], *, reset: bool = False) -> Behaviour:
+    """Sends these bytes in the place of the correct answer, and closes or resets the connection."""
+
+    def behave(turn: Turn) -> bool:
+        turn.send(make(turn.right()))
+        return turn.reset() if reset else False
+
+    return behave
 
 
-def reset_in_body(turn: Turn) -> bool:
-    whole = rendered(turn.right())
-    turn.send(whole[: -len(turn.right().body) // 2])
-    return turn.reset()
-
-
-def reset_at_once(turn: Turn) -> bool:
-    return turn.reset()
+reset_at_once = cut(lambda right: b"", reset=True)
+reset_in_headers = cut(lambda right: b"HTTP/1.1 200 OK\r\nContent-Ty", reset=True)
+reset_in_body = cut(lambda right: rendered(right)[: -len(right.body) // 2], reset=True)
+another_protocol = cut(lambda right: b"SSH-2.0-OpenSSH_9.2\r\n")
 
 
 def silent(turn: Turn) -> bool:
@@ -109,21 +110,9 @@ def gzip_bomb(turn: Turn) -> None:
     turn.answer(replace(response, body=packed), {"Content-Encoding": b"gzip"})
 
 
-def length_too_short(turn: Turn) -> bool:
-    response = turn.right()
-    turn.send(head(response, max(0, len(response.body) - 5)), response.body)
-    return False
-
-
-def length_too_long(turn: Turn) -> bool:
-    response = turn.right()
-    turn.send(head(response, len(response.body) + 5), response.body)
-    return False
-
-
-def wrong_chunks(turn: Turn) -> bool:
-    turn.send(head(turn.right(), -1, more=_CHUNKED), b"zz\r\n", turn.right().body)
-    return False
+length_too_short = cut(lambda right: head(right, max(0, len(right.body) - 5)) + right.body)
+length_too_long = cut(lambda right: head(right, len(right.body) + 5) + right.body)
+wrong_chunks = cut(lambda right: head(right, -1, more=_CHUNKED) + b"zz\r\n" + right.body)
 
 
 def many_headers(turn: Turn) -> None:
@@ -139,11 +128,6 @@ def long_header(turn: Turn) -> None:
 
 
 # ---------------------------------------------------------------------- other protocols and hosts
-
-
-def another_protocol(turn: Turn) -> bool:
-    turn.send(b"SSH-2.0-OpenSSH_9.2\r\n")
-    return False
 
 
 def page(status: int) -> Behaviour:

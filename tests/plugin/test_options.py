@@ -71,18 +71,25 @@ def test_a_section_takes_its_parts_along() -> None:
     }
 
 
-def test_an_operation_is_judged_by_its_own_checks_and_its_own_generated_requests() -> None:
-    scope = Scope.parse(operations=["createWallet"])
+@pytest.mark.parametrize(
+    ("options", "parts", "others"),
+    [
+        ({"operations": ["createWallet"]}, ["createWallet"], ["createPayin"]),
+        ({"rules": ["auth.*"], "operations": ["createWallet"]}, [], ["createWallet"]),
+        (
+            {"rules": ["fields.*"], "operations": ["createWallet"], "generated": True},
+            ["createWallet", "payouts"],
+            ["createAccount"],
+        ),
+    ],
+    ids=["an operation", "a rule", "asked for"],
+)
+def test_generated_requests_belong_to_operations_and_to_rules_if_they_are_asked_for(
+    options: dict[str, Any], parts: list[str], others: list[str]
+) -> None:
+    scope = Scope.parse(**options)
     assert {operation for _, operation in selected_by(scope)} == {"createWallet"}
-    assert scope.wants(Job(FUZZING, "createWallet"))
-    assert not scope.wants(Job(FUZZING, "createPayin"))
-    assert not Scope.parse(["auth.*"], ["createWallet"]).wants(Job(FUZZING, "createWallet"))
-
-
-def test_generated_requests_belong_to_a_rule_if_they_are_asked_for() -> None:
-    scope = Scope.parse(["fields.*"], ["createWallet"], generated=True)
-    assert scope.wants(Job(FUZZING, "createWallet")) and scope.wants(Job(FUZZING, "payouts"))
-    assert not scope.wants(Job(FUZZING, "createAccount"))
+    assert [part for part in (*parts, *others) if scope.wants(Job(FUZZING, part))] == parts
 
 
 def test_a_rule_of_every_response_selects_the_checks_of_its_operations() -> None:

@@ -38,15 +38,6 @@ def reference(change: dict[str, Any] | None = None, ahead: float = 0.0) -> tuple
     return build(tables, "target.toml"), InProcessTransport(server)
 
 
-def complaint(target: Target, transport: httpx.BaseTransport | None = None) -> str:
-    with pytest.raises(InputError) as caught:
-        preflight(target, transport)
-    text = str(caught.value)
-    assert "\n" not in text
-    assert not any(secret in text for secret in target.secrets)
-    return text
-
-
 def test_wrong_clock() -> None:
     class NoDate(InProcessTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -57,8 +48,11 @@ def test_wrong_clock() -> None:
     target, transport = reference(ahead=4000)
     # With a correct Date header the suite follows the server's clock; without it, it cannot.
     preflight(target, transport)
-    text = complaint(target, NoDate(transport.server))
-    assert "clock" in text and "NTP" in text
+    with pytest.raises(InputError) as caught:
+        preflight(target, NoDate(transport.server))
+    text = str(caught.value)
+    assert "clock" in text and "NTP" in text and "\n" not in text
+    assert not any(secret in text for secret in target.secrets)
 
 
 def test_rate_of_a_limiter_is_measured_and_kept() -> None:

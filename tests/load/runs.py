@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,14 @@ class LoadRun:
         path = self.folder / "created.jsonl"
         return path.stat().st_size if path.exists() else 0
 
-    def until(self, event: Callable[[], bool]) -> None:
+    @property
+    def announced(self) -> set[str]:
+        """The violated rules that it has printed so far."""
+        return set(re.findall(r"^conformance: broken: (\S+) on", self.log, re.MULTILINE))
+
+    def until(self, event: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Waits for an event, as long as the run lasts."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + seconds
         while not event():
             assert self.process.poll() is None and time.monotonic() < end, self.log
             time.sleep(0.05)
@@ -63,10 +68,6 @@ class LoadRun:
             for cell in self.results["cells"]
             if cell["verdict"] in ("failed", "warning", "error")
         }
-
-    def beside(self, patterns: Sequence[str]) -> list[str]:
-        """Returns the violated rules that none of the patterns match."""
-        return [rule for rule in self.broken if not any(fnmatch(rule, pattern) for pattern in patterns)]
 
 
 def command(target: Path, folder: Path, *arguments: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Examination of a target, from the connection to the samples, until a diagnosis stops it."""
+"""Examination of a target, from the connection to its customers, until a diagnosis stops it."""
 
 from __future__ import annotations
 
@@ -88,8 +88,6 @@ def _examine(examination: Examination, thorough: bool) -> None:
     query_is_rewritten(examination, target.primary)
     if (first := created[0]) is not None:
         named_resources.stateless_mock(examination, first, examination.created(target.primary))
-        if not examination.stopped:
-            named_resources.samples(examination, str(first.get("id")))
 
 
 def _organization(

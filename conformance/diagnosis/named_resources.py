@@ -1,11 +1,10 @@
-"""Diagnoses of the customers, accounts and samples that a target file names."""
+"""Diagnoses of the customers and accounts that a target file names."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import TRAITS
 from conformance.diagnosis.examination import Examination
 from conformance.judge.effects import amounts
 from conformance.target.file import Organization
@@ -113,55 +112,6 @@ def _shown(examination: Examination, account: str) -> Exchange | None:
         if answer.status not in (403, 404):
             return answer
     return None
-
-
-def samples(examination: Examination, account: str) -> None:
-    """Sends the sample of each kind once, and a payout of a new account, and diagnoses refusals."""
-    primary, own = examination.target.primary, examination.samples
-    bodies = {
-        "createBeneficiary": own.beneficiary(),
-        "createVirtualAccount": own.virtual_account(),
-        "createWallet": own.wallet(),
-    }
-    answers = {}
-    for operation, body in bodies.items():
-        answer = examination.send(primary, call(operation, {"account_id": account}, body))
-        answers[operation], kind = answer, TRAITS[operation].creates
-        if _refused(answer):
-            examination.found(
-                f"sample refused: {kind}",
-                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.explained()}). If it is "
-                f"right to, say in [samples.{kind}] what it accepts; else {operation} will fail its checks.",
-                stops=False,
-            )
-    payee = answers["createBeneficiary"].get("id")
-    if primary.funded_account_id is None and examination.target.features.payouts and isinstance(payee, str):
-        _payout_without_funds(examination, {"account_id": account, "beneficiary_id": payee})
-
-
-def _payout_without_funds(examination: Examination, ids: dict[str, str]) -> None:
-    """Diagnoses a refused payout from a new account where the target file names no funded account."""
-    primary, own = examination.target.primary, examination.samples
-    for details in own.bank_accounts():
-        destination = examination.send(primary, call("createPayoutDestination", ids, details))
-        identifier = destination.get("id")
-        if destination.succeeded and isinstance(identifier, str):
-            body = own.payout(ids["beneficiary_id"], identifier, details["currency"])
-            answer = examination.send(primary, call("createPayout", ids, body))
-            if _refused(answer):
-                examination.found(
-                    "payout without funds",
-                    f"A payout from a new account is refused ({answer.explained()}), and the target file "
-                    "names no account to draw on: rules on createPayout would stay inconclusive. Name one in "
-                    "[primary] funded_account_id, or declare [features] payouts = false.",
-                    stops=False,
-                )
-            return
-
-
-def _refused(answer: Exchange) -> bool:
-    """True if an operation that the server has refuses a body."""
-    return answer.refused and answer.status not in (404, 405, 429)
 
 
 def stateless_mock(examination: Examination, first: Exchange, second: Exchange) -> None:

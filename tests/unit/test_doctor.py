@@ -85,11 +85,6 @@ def swap(tables: Tables) -> None:
         (put("primary.other_customer_id", "cus_unknown"), "unknown other customer", "other_customer_id"),
         (put("primary.funded_account_id", "acc_nope"), "unknown funded account", "primary.funded_account_id"),
         (swap, "customers swapped", "belongs to another organization"),
-        (
-            lambda tables: tables.update(samples={"virtual_account": {"currency": "XXXX"}}),
-            "sample refused: virtual_account",
-            "[samples.virtual_account]",
-        ),
     ],
     ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
 )

@@ -72,7 +72,7 @@ def autoload(config: pytest.Config) -> bool:
 def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:
     """Rejects a short name that another plugin received but that may be meant for the suite. Raises
     pytest.UsageError."""
-    names = _names(config)
+    names = {word.partition("=")[0] for word in _words(config)}
     for name in OPTIONS:
         if f"--{name}" in taken and f"--{name}" in names and f"--conformance-{name}" not in names:
             raise pytest.UsageError(
@@ -88,11 +88,6 @@ def _words(config: pytest.Config) -> list[str]:
     with contextlib.suppress(ValueError):
         words += shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
     return words
-
-
-def _names(config: pytest.Config) -> set[str]:
-    """The names of options on pytest's command line."""
-    return {str(word).partition("=")[0] for word in config.invocation_params.args}
 
 
 @dataclass(frozen=True, kw_only=True)

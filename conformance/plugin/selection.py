@@ -52,12 +52,7 @@ def own_checkout(folder: Path) -> bool:
 
 def within(argument: str, folder: Path, pyargs: bool) -> bool:
     """True if an argument names the suite or a part of it."""
-    path = _path(argument, folder, pyargs)
-    return path in (PACKAGE, *TEST_FOLDERS) or _below(path)
-
-
-def _below(path: Path) -> bool:
-    return any(folder in path.parents for folder in TEST_FOLDERS)
+    return _path(argument, folder, pyargs).is_relative_to(PACKAGE)
 
 
 def is_test_module(path: Path) -> bool:
@@ -67,9 +62,9 @@ def is_test_module(path: Path) -> bool:
 
 def selects(argument: str, folder: Path, pyargs: bool) -> bool:
     """True if pytest with this argument collects the suite's checks."""
-    if within(argument, folder, pyargs):
-        return True
     path = _path(argument, folder, pyargs)
+    if path.is_relative_to(PACKAGE):
+        return True
     # A project does not select a suite in its virtual environment: pytest skips such folders.
     return path in PACKAGE.parents and not _INSTALLED & set(PACKAGE.relative_to(path).parts)
 
@@ -92,7 +87,7 @@ def narrowed(config: Any) -> list[str]:
         words.append(f"--maxfail {option.maxfail}")
     folder, pyargs = config.invocation_params.dir, bool(option.pyargs)
     for argument in map(str, config.args):
-        if "::" in argument or _below(_path(argument, folder, pyargs)):
+        if "::" in argument or PACKAGE in _path(argument, folder, pyargs).parents:
             words.append(shlex.quote(argument))
     return [printable(word)[:300] for word in words]
 

@@ -106,7 +106,7 @@ def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
     assert order == ["waits", "waits", "other", "has waited", "has waited"]
 
 
-def test_a_job_that_is_asked_for_runs_while_another_waits() -> None:
+def test_a_job_that_is_asked_for_runs_while_another_waits_whose_wait_ends_with_the_run() -> None:
     """As in a process of pytest-xdist, where only checks that wait begin ahead."""
     asked, waiting = threading.Event(), threading.Event()
 
@@ -118,19 +118,6 @@ def test_a_job_that_is_asked_for_runs_while_another_waits() -> None:
     ahead.begin(jobs("first", waits=True))
     waiting.wait(10)
     assert ahead.outcome("other", jobs("other")["other"]).ledger.sent == 1 and asked.is_set()
-    assert ahead.stop().sent == 101
-
-
-def test_a_wait_ends_with_the_run() -> None:
-    waiting = threading.Event()
-
-    def waits(worker: Any) -> None:
-        waiting.set()
-        worker.run.pause(60)
-
-    ahead = lanes_of(1, only=waits)
-    ahead.begin(jobs("only", waits=True))
-    waiting.wait(10)
     begin = time.monotonic()
     assert ahead.stop().sent == 101 and time.monotonic() - begin < 10
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 
 from conformance._text import printable
-from conformance.cli import signed_request
+from conformance.cli.sign import add_request, described
 from conformance.contract.signing_mistakes import explained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    signed_request.add_arguments(parser)
+    add_request(parser)
     for header in ("timestamp", "nonce", "signature"):
         name = header.capitalize()
         parser.add_argument(f"--{header}", required=True, metavar="TEXT", help=f"X-{name} as it was sent")
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the explanation. Raises InputError."""
-    parts, secret, _ = signed_request.described(options, options.timestamp, options.nonce)
+    parts, secret, _ = described(options, options.timestamp, options.nonce)
     signed = None if options.signed is None else options.signed.encode("utf-8", "surrogateescape")
     result = explained(parts, secret, options.signature, signed)
     if not result.text:

@@ -28,7 +28,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     _gather(violated, parents)
     effects = list(violated.items())
     for cell in ledger.with_verdict(Verdict.INCONCLUSIVE):
-        behind = (key for unclear in cell.unclear for key in _behind(ledger, unclear, violated))
+        behind = (key for unclear in cell.unclear for key in _behind(ledger, cell, unclear, violated))
         effects += [(key, cell) for key in [*behind][:1]]
     members = grouped(((_root(key, parents)[0], bool(violated[key].known)), cell) for key, cell in effects)
     records = []
@@ -74,10 +74,14 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _behind(ledger: Ledger, effect: Violation | Unclear, violated: Mapping[Key, Cell]) -> Iterator[Key]:
+def _behind(
+    ledger: Ledger, cell: Cell, effect: Violation | Unclear, violated: Mapping[Key, Cell]
+) -> Iterator[Key]:
     """The violated cells of the rule that a check names as the cause: those of the operations that its
-    evidence shows. For a server error, the evidence must show one."""
+    evidence shows, without evidence that of its own. For a server error, the evidence must show one."""
     crashes = effect.cause == "http.no-server-error"
+    if not effect.exchanges and not crashes and (effect.cause, cell.operation) in violated:
+        yield effect.cause, cell.operation
     for number in effect.exchanges:
         exchange = ledger.exchanges.get(number)
         if exchange is None or (crashes and exchange.status is not None and exchange.status < 500):
@@ -94,7 +98,7 @@ def _parent(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Key | N
         for rule in ALL_RULES[cell.rule].follows
         if rule != "error.shape" or first.without_error_body
     )
-    for key in (*_behind(ledger, first, violated), *follows):
+    for key in (*_behind(ledger, cell, first, violated), *follows):
         # A known failure and a new one do not explain one another.
         if key in violated and key != cell.key and bool(violated[key].known) == bool(cell.known):
             return key

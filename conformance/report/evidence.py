@@ -30,10 +30,13 @@ def wrong_exchange(violation: Violation, exchanges: Exchanges) -> ExchangeRecord
 
 
 def probe(violation: Violation, exchanges: Exchanges) -> tuple[str, str]:
-    """The purpose of the exchange that is wrong, and what was expected of it."""
+    """The purpose of the exchange that is wrong, and what was expected of it, without what both say."""
     wrong = wrong_exchange(violation, exchanges)
-    purpose = wrong.purpose if wrong else ""
-    return purpose, violation.expected.removeprefix(f"{purpose}: ")
+    purpose, expected = wrong.purpose if wrong else "", violation.expected
+    if expected.startswith(f"{purpose}: "):
+        return purpose, expected.removeprefix(f"{purpose}: ")
+    what, _, rest = expected.partition(": ")
+    return purpose, rest if rest and purpose.endswith(what) else expected
 
 
 def document_exchanges(cells: Iterable[Cell], exchanges: Exchanges) -> dict[int, ExchangeRecord]:

@@ -47,6 +47,13 @@ def test_a_consequence_shows_the_operation_and_the_symptom_of_its_cause(
     assert led_to == ["list.walk"] * consequence
 
 
+@pytest.mark.parametrize(("broken", "consequence"), [("listWallets", True), ("listAccounts", False)])
+def test_a_consequence_without_evidence_is_of_its_own_operation(broken: str, consequence: bool) -> None:
+    unclear = judged("list.walk", "listWallets", Verdict.INCONCLUSIVE, cause="http.success-json")
+    [record] = causes(whole_run({("http.success-json", broken): Verdict.FAILED}, unclear))
+    assert bool(record.consequences) == consequence
+
+
 def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
     shape = {("error.shape", "listAccounts"): Verdict.FAILED}
     key, got = ("auth.signature", "listAccounts"), "401 without error type and code"

@@ -88,6 +88,24 @@ def test_a_violation_is_listed_once_with_all_that_is_known_of_it() -> None:
     assert "conformance sign --curl POST /v1/customers/cus_one/accounts --target server.toml" in text(block)
 
 
+@pytest.mark.parametrize(
+    ("purpose", "expected", "left"),
+    [
+        ("the key again", "the key again: a refusal", "a refusal"),
+        ('a generated request, `page` "2"', '`page` "2": accepted (2xx)', "accepted (2xx)"),
+        ("the key again", "an amount: 5", "an amount: 5"),
+    ],
+)
+def test_what_was_sent_is_no_part_of_the_expectation(purpose: str, expected: str, left: str) -> None:
+    whole = page(
+        judged(*WALK, Verdict.FAILED, exchanges=[1], expected=expected),
+        exchanges=[exchange(1, purpose=purpose)],
+    )
+    [card] = whole.cssselect("details.cause")
+    facts = {text(fact.find("dt")): text(fact.find("dd")) for fact in card.cssselect("dl.points > div")}
+    assert (facts["sent"], facts["expected"]) == (purpose, left)
+
+
 def test_a_statement_that_is_the_expectation_stands_once() -> None:
     rule = RULES["format.id"]
     whole = page(judged(rule.id, "getAccount", Verdict.FAILED, expected=rule.statement, got="7"))

@@ -146,8 +146,6 @@ def test_body_as_sent(ctx: CheckContext) -> None:
 
 # ---------------------------------------------------------------------- how bodies are sent
 
-CHARSET = "application/json; charset=utf-8"
-
 
 def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> None:
     """Judges that a valid request is accepted with changes to its form, if it is without them."""
@@ -159,11 +157,9 @@ def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> 
 @check("http.charset-parameter")
 def test_charset_parameter(ctx: CheckContext) -> None:
     """A valid body declared as application/json; charset=utf-8 is accepted."""
-    what = f"a valid body declared as {CHARSET}"
-    _judge_accepted(ctx, "http.charset-parameter", what, content_type=CHARSET)
-
-
-_CHUNKED = (("Transfer-Encoding", "chunked"),)
+    declared = "application/json; charset=utf-8"
+    what = f"a valid body declared as {declared}"
+    _judge_accepted(ctx, "http.charset-parameter", what, content_type=declared)
 
 
 class _Chunks(AuthProbes):
@@ -176,18 +172,15 @@ class _Chunks(AuthProbes):
             super().judge(case, answer)
 
 
-def _in_chunks(at: Engine) -> Iterator[Case]:
-    """Chunked bodies that are signed as empty, or over another byte more."""
-    body = to_json(at.document())
-    for how, signed in (("signed as empty", b""), ("signed with a byte more", body + b" ")):
-        name, auth = f"a valid body sent in chunks, {how}", Auth(signed_body=signed)
-        yield at.case("auth.signed-body", name, headers=_CHUNKED, body=body, auth=auth)
-
-
 @check("http.chunked-body", "auth.signed-body")
 def test_chunked_body(ctx: CheckContext) -> None:
     """A chunked body, signed over its bytes, is accepted; signed as empty or over a byte more, refused."""
-    what = "a valid body sent in chunks"
-    _judge_accepted(ctx, "http.chunked-body", what, headers=_CHUNKED)
-    chunks = _Chunks(ctx)
-    chunks.batch(_in_chunks(chunks))
+    what, chunked = "a valid body sent in chunks", (("Transfer-Encoding", "chunked"),)
+    _judge_accepted(ctx, "http.chunked-body", what, headers=chunked)
+    at = _Chunks(ctx)
+    body = to_json(at.document())
+    rows = {
+        f"{what}, {how}": {"headers": chunked, "body": body, "auth": Auth(signed_body=signed)}
+        for how, signed in (("signed as empty", b""), ("signed with a byte more", body + b" "))
+    }
+    at.batch(at.cases("auth.signed-body", rows))

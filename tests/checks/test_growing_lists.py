@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.checks import load_checks
+from conformance.checks import load_checks, plan
 from conformance.checks.check import run_check
 from conformance.checks.watch import Watch
 from conformance.judge.effects import Effect
@@ -17,9 +17,9 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.world.habits import GROWING_END
 from conformance.world.known_lists import small_list
-from tests.faults.harness import LossyTransport, Outcome, catch, checks_of, run_one
+from tests.faults.harness import LossyTransport, catch
 from tests.prove.selection import by_id
-from tests.support.runs import run_on
+from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
 from tests.variants.jobs import accounts_furnished
 from tests.variants.surroundings import crowded_customer
@@ -80,10 +80,8 @@ KINDS = (
 @pytest.mark.parametrize(("rule", "kind"), KINDS)
 def test_created_accounts_are_found_among_thousands(rule: str, kind: str) -> None:
     fault = by_id()[f"{rule}[createAccount]: {kind}"]
-    run, outcome = run_on(fault.make(), LossyTransport, fill=crowded_customer), Outcome()
-    for check in checks_of(rule, "createAccount"):
-        run_one(check, "createAccount", run, outcome)
-    assert (rule, "createAccount") in outcome.broken
+    run = run_on(fault.make(), LossyTransport, fill=crowded_customer)
+    assert judged(run, plan({rule}, {"createAccount"})).cell(rule, "createAccount").violations
 
 
 class OtherNamesFirst(Behaviour):

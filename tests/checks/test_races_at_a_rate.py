@@ -11,24 +11,22 @@ from unittest import mock
 import httpx
 import pytest
 
-from conformance.judge.cells import Cell
+from conformance.checks import plan
 from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
-from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.client import RACERS
 from conformance.wire.transport import GATE, Gate
-from conformance.world.run import Run
-from tests.faults.catalogue import Fault, load
-from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
-from tests.support.runs import run_on
+from tests.faults.harness import LossyTransport
+from tests.prove.selection import by_id
+from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
 
-#: A fault for each race rule, on an operation with few requests.
+#: Race rule -> an operation with few requests, and a fault on it.
 KINDS = {
-    "auth.nonce-race": ("ChecksThenRecords", "getBeneficiary"),
-    "idempotency.race": ("PerformsAll", "createVirtualAccount"),
-    "wallet.race": ("LooksThenReserves", "createWallet"),
+    "auth.nonce-race": ("getBeneficiary", "A nonce is looked up first and recorded later"),
+    "idempotency.race": ("createVirtualAccount", "Simultaneous requests with one key are all performed"),
+    "wallet.race": ("createWallet", "A pair is looked up first and reserved later"),
 }
 
 RATES = (2, 20, 200)
@@ -49,29 +47,15 @@ def turns_apart() -> Iterator[None]:
             yield
 
 
-def run_at(behaviour: Behaviour, rate: float) -> Run:
-    return run_on(behaviour, LossyTransport, limits={"requests_per_second": rate})
-
-
-def fault_of(rule: str) -> Fault:
-    name, operation = KINDS[rule]
-    [fault] = (
-        fault
-        for fault in load()
-        if (fault.rule, fault.operation, fault.behaviour.__name__) == (rule, operation, name)
-    )
-    return fault
-
-
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("rule", KINDS)
 def test_race_is_found_at_any_rate(rule: str, rate: float) -> None:
-    fault = fault_of(rule)
+    operation, kind = KINDS[rule]
+    behaviour = by_id()[f"{rule}[{operation}]: {kind}"].make()
     with turns_apart():
-        run, outcome = run_at(fault.make(), rate), Outcome()
-        for check in checks_of(rule, fault.operation):
-            run_one(check, fault.operation, run, outcome)
-    assert (rule, fault.operation) in outcome.broken, outcome
+        run = run_on(behaviour, LossyTransport, limits={"requests_per_second": rate})
+        cell = judged(run, plan({rule}, {operation})).cell(rule, operation)
+    assert cell.violations, cell
 
 
 class OneOfEachRace(InProcessTransport):
@@ -93,19 +77,9 @@ class OneOfEachRace(InProcessTransport):
         return super().handle_request(request)
 
 
-def verdicts_of(rule: str) -> list[Cell]:
-    outcome, fault = Outcome(), fault_of(rule)
-    run = run_on(transport=OneOfEachRace)
-    return [
-        cell
-        for check in checks_of(rule, fault.operation)
-        for cell in run_one(check, fault.operation, run, outcome)
-        if cell.rule == rule
-    ]
-
-
 @hurried()
 @pytest.mark.parametrize("rule", KINDS)
 def test_rule_does_not_pass_without_a_race(rule: str) -> None:
-    cells = verdicts_of(rule)
-    assert cells and {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
+    operation, _ = KINDS[rule]
+    ledger = judged(run_on(transport=OneOfEachRace), plan({rule}, {operation}))
+    assert ledger.cell(rule, operation).verdict is Verdict.INCONCLUSIVE

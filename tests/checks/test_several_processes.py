@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from conformance.checks import plan
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.target.file import build
 from conformance.world.run import Run
-from tests.faults.harness import Outcome, checks_of, run_one
 from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess
+from tests.support.runs import judged
 from tests.variants.serving import several_processes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes share a socket by POSIX means")
@@ -33,13 +36,10 @@ CASES = [
 ]
 
 
-def judged(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> Outcome:
+def met_by(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> list[Cell]:
     with several_processes(folder, behaviour) as tables:
-        context, outcome = Run(build(tables, "several processes")), Outcome()
-        for rule, operation in cases:
-            for check in checks_of(rule, operation):
-                run_one(check, operation, context, outcome)
-    return outcome
+        run = Run(build(tables, "several processes"))
+        return [judged(run, plan({rule}, {operation})).cell(rule, operation) for rule, operation in cases]
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,13 @@ def test_memory_of_one_process_is_found(
     # The operating system decides which process accepts a connection: try three times.
     for attempt in "123":
         (tmp_path / attempt).mkdir()
-        if (rule, operation) in judged(tmp_path / attempt, behaviour(), (rule, operation)).broken:
+        [cell] = met_by(tmp_path / attempt, behaviour(), (rule, operation))
+        if cell.violations:
             return
     pytest.fail(f"none of three runs shows that {rule} is broken")
 
 
 def test_several_processes_conform(tmp_path: Path) -> None:
     cases = {(rule, operation) for _, rule, operation in CASES} | {("wallet.race", "createWallet")}
-    outcome = judged(tmp_path, Behaviour(), *sorted(cases))
-    assert (outcome.broken, outcome.inconclusive, outcome.errors) == ({}, {}, [])
+    cells = met_by(tmp_path, Behaviour(), *sorted(cases))
+    assert {cell.verdict for cell in cells} == {Verdict.PASSED}, cells

@@ -27,7 +27,7 @@ CHECKS = [check for check in load_checks().values() if RULES & {*check.rules}]
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_rule_but_that_of_bodies_is_blamed(operation: str) -> None:
-    run = run_on(by_id()[f"http.success-json[{operation}]: A success has no JSON body: 204"].make())
+    run = run_on(by_id()[f"http.success-json[{operation}]: A success has no body, as its status says"].make())
     with hurried():
         blamed = {
             (rule, check.name, each)

@@ -128,7 +128,7 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
     probes.nonce_replay(RULE, first, probes.usual(), "a nonce used before, many requests ago")
 
 
-@check(RULE, last=True, waits=True)
+@check(RULE, waits=True)
 def test_nonces_outlive_timestamps(ctx: CheckContext) -> None:
     """A nonce beside an almost expired timestamp, sent again once that has expired: refused, as nonces are
     remembered from their use on."""

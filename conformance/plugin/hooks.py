@@ -120,12 +120,13 @@ def _runner(config: pytest.Config) -> Runner:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Starts the tests of this process; where pytest-xdist hands them out one by one, those that wait."""
+    """Starts the tests of this process. Where pytest-xdist hands them out one by one, these are checks that
+    wait; those of them that look back on the run find at its end what is old enough."""
     config = session.config
     given = config.stash[_OPTIONS]
     jobs = {item.nodeid: job for item in session.items if (job := selection.job(item)) is not None}
     if given.worker:
-        jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits}
+        jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits and not job.last}
     elif not given.controls or getattr(config.option, "tx", None):
         return
     if jobs and not session.testsfailed:

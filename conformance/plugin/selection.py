@@ -115,6 +115,11 @@ class Job:
         return self.check is not None and self.check.waits
 
     @property
+    def last(self) -> bool:
+        """True for a check that judges what the run has sent."""
+        return self.check is not None and self.check.last
+
+    @property
     def cells(self) -> list[tuple[str, str]]:
         """The rules that it judges, with the operation; of an exploration, what stands for them."""
         if self.check is not None:
@@ -125,12 +130,7 @@ class Job:
     def standing(self) -> tuple[bool, ...]:
         """Its place in the order of a run: checks come before those that judge what the run has sent, those
         that may crash a server, generated requests, and those that wait."""
-        return (
-            self.waits,
-            self.check is None,
-            self.judged.name.startswith(HOSTILE),
-            self.check is not None and self.check.last,
-        )
+        return self.waits, self.check is None, self.judged.name.startswith(HOSTILE), self.last
 
     @property
     def properties(self) -> list[tuple[str, object]]:

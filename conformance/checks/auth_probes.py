@@ -11,7 +11,6 @@ from typing import Any
 
 from conformance.checks.check import CheckContext
 from conformance.checks.engine import Engine
-from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.judge.outcomes import Judgement
@@ -70,7 +69,7 @@ class AuthProbes(Engine):
 
     def __init__(self, ctx: CheckContext, *, proven: bool = True) -> None:
         operation = ctx.operation.id
-        once = TRAITS[operation].once
+        once = ctx.operation.traits.once
         # An account in which the operation has not succeeded.
         untouched = f"authentication/untouched by {operation}"
         super().__init__(

@@ -10,7 +10,6 @@ from conformance.checks.check import CheckContext, CheckFunction, check
 from conformance.checks.engine import Engine, named_as
 from conformance.checks.side_effects import UNTOUCHED, judge_pair
 from conformance.contract.fields import Field, request_fields
-from conformance.contract.traits import TRAITS
 from conformance.judge.oracle import Reason
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
@@ -54,7 +53,7 @@ class DefectiveBodies(Engine):
         try:
             accepted_body(self.fixture, self.operation, shape)
         except Inconclusive as stop:
-            if shape == SAMPLE and not TRAITS[self.operation].draws_on_funds:
+            if shape == SAMPLE and not self.traits.draws_on_funds:
                 raise
             self.stop = stop
         # Before the first snapshot, as this may create resources.
@@ -67,7 +66,7 @@ class DefectiveBodies(Engine):
         """Returns the fixture of defective requests, cached for the run; that of wallets has none.
 
         Destinations of one shape are a business's, where the server accepts one: it may check these apart."""
-        fixture = self.ctx.account("shared" if TRAITS[self.operation].shared else self._purpose)
+        fixture = self.ctx.account("shared" if self.traits.shared else self._purpose)
         if self.operation != "createPayoutDestination" or self.shape != _OF_A_BUSINESS:
             return fixture
         account = fixture.account_id
@@ -77,7 +76,7 @@ class DefectiveBodies(Engine):
 
     @property
     def _purpose(self) -> str:
-        return "invalid bodies/without wallets" if TRAITS[self.operation].unique_pair else "invalid bodies"
+        return "invalid bodies/without wallets" if self.traits.unique_pair else "invalid bodies"
 
     @property
     def _beneficiary(self) -> Exchange:
@@ -95,7 +94,7 @@ class DefectiveBodies(Engine):
 
     @property
     def ids(self) -> dict[str, str]:
-        if not TRAITS[self.operation].subset_of:
+        if not self.traits.subset_of:
             return self.fixture.ids(self.operation)
         return {"account_id": self.fixture.account_id, "beneficiary_id": identifier(self._beneficiary)}
 
@@ -107,14 +106,14 @@ class DefectiveBodies(Engine):
 
     def good(self, name: str, otherwise: Any = None) -> Any:
         """Returns a valid value of a field; on update, the beneficiary's own."""
-        known = self._beneficiary.call.document if TRAITS[self.operation].subset_of else self.valid()
+        known = self._beneficiary.call.document if self.traits.subset_of else self.valid()
         return known.get(name, otherwise)
 
     def having(self, name: str, value: Any) -> Body:
         """Builds a valid body with one field replaced.
 
         An update also changes a field before the defective one and one after it, to show a partial update."""
-        if not TRAITS[self.operation].subset_of:
+        if not self.traits.subset_of:
             return {**self._another(name), name: value}
         title = other_value("title", str(self.good("title")))
         around = {"title": title, name: value, "note": f"conformance {marker()}"}
@@ -178,9 +177,9 @@ class DefectiveBodies(Engine):
 
     def _move_on(self) -> None:
         """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""
-        if TRAITS[self.operation].subset_of:
+        if self.traits.subset_of:
             self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
-        elif not TRAITS[self.operation].shared:
+        elif not self.traits.shared:
             self.ctx.run.forget(self._purpose)
             for shape in (SAMPLE, *OTHER_SHAPES["updateBeneficiary"]):
                 self.ctx.run.cache.forget(_BENEFICIARY.of(shape))
@@ -193,7 +192,7 @@ class DefectiveBodies(Engine):
         return (self,)
 
     def settle(self, refused: Sequence[Exchange]) -> None:
-        if TRAITS[self.operation].unique_pair:
+        if self.traits.unique_pair:
             self._judge_pair(refused)
 
     def _judge_pair(self, refused: Sequence[Exchange]) -> None:

@@ -81,7 +81,7 @@ class Engine:
         organization: str = "primary",
     ) -> None:
         self.ctx = ctx
-        self.operation = ctx.operation.id
+        self.operation, self.traits = ctx.operation.id, ctx.operation.traits
         self.beside = beside
         #: Nonces and Idempotency-Keys used so far, for the oracle.
         self.nonces: set[str] = set()

@@ -94,7 +94,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
         fixture = _place(ctx, body)
         ids = fixture.ids(operation)
         answer = ctx.shown(call(operation, ids, body), f"{what}, which is valid")
-        if TRAITS[operation].unique_pair and not answer.succeeded:
+        if ctx.operation.traits.unique_pair and not answer.succeeded:
             # Where a pair is unique in all accounts, other labels are refused as well.
             labels = (fixture.body(operation)["label"], f"Savings {samples.marker()}")
             others = [
@@ -102,7 +102,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
             ]
             if not ctx.until_accepted(others, "another label in the same account")[-1].succeeded:
                 continue
-        if TRAITS[operation].draws_on_funds and not answer.succeeded:
+        if ctx.operation.traits.draws_on_funds and not answer.succeeded:
             again, *others = (call(operation, ids, other) for other in _payouts_of_no_less(fixture, body))
             if (later := ctx.send(again, "the same of a greater amount")).succeeded:
                 # The first amount may have been refused as a duplicate.
@@ -115,7 +115,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     accepted = [what for what, answer in answers.items() if answer.succeeded]
     refused = [answer for answer in answers.values() if answer.refused]
     # A wallet with another label was accepted where one is refused: there is room.
-    if accepted and refused and not TRAITS[operation].unique_pair:
+    if accepted and refused and not ctx.operation.traits.unique_pair:
         _look_for_quota(ctx, accepted[0], refused[-1])
     _judge_all(ctx, answers or aside)
 

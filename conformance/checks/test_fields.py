@@ -15,7 +15,6 @@ from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
-from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import sent_document
 from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
@@ -223,7 +222,7 @@ def test_unassigned_code(at: DefectiveBodies, fields: Fields) -> Cases:
 def test_currency_of_the_other_kind(at: DefectiveBodies) -> Iterator[Case]:
     """A virtual account, a bank account or a payin in a cryptocurrency is refused, and so is a wallet in a
     fiat currency."""
-    rule, kind = "fields.currency-kind", "fiat" if TRAITS[at.operation].unique_pair else "crypto"
+    rule, kind = "fields.currency-kind", "fiat" if at.traits.unique_pair else "crypto"
     if at.valid().get("type") == "wallet":
         at.ctx.not_exercised(rule, "the server accepts no bank account")
         return

@@ -66,7 +66,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     engine, operation = hostile(ctx), ctx.operation.id
     fixture = engine.fixture
     valid = ctx.send(
-        ctx.valid() if TRAITS[operation].unique_pair else fixture.call(operation),
+        ctx.valid() if ctx.operation.traits.unique_pair else fixture.call(operation),
         "a valid request, to derive defective ones from",
     )
     if not valid.succeeded and (not valid.refused or valid.refused_authentication or valid.throttled):
@@ -100,7 +100,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
 def _with_more_texts(at: Engine) -> dict[str, Any] | None:
     """Builds a valid body that has each free text of a beneficiary, or the address of a virtual account; None
     for others."""
-    of_beneficiary = TRAITS[at.operation].subset_of or at.operation
+    of_beneficiary = at.traits.subset_of or at.operation
     if TRAITS[of_beneficiary].creates == "beneficiary":
         return with_all_texts(at.fixture, of_beneficiary)
     if at.operation == "createVirtualAccount" and accepts(at.ctx.run, at.operation, "an address"):
@@ -273,11 +273,11 @@ def _odd_values(at: Engine, field: Field) -> Iterator[tuple[str, Any]]:
         # Masks of the last four digits take slices.
         yield "as a number of three digits", "123"
     # fields.required-null sends the required fields of creates so.
-    if at.ctx.operation.traits.subset_of or not field.required:
+    if at.traits.subset_of or not field.required:
         yield "as null", None
-    if field.kind == "amount" or (field.code and not at.ctx.operation.traits.unique_pair):
+    if field.kind == "amount" or (field.code and not at.traits.unique_pair):
         # The end of a pattern may match before it: formats judge what is shown then.
-        good = at.fixture.body(at.ctx.operation.traits.subset_of or at.operation)[field.name]
+        good = at.fixture.body(at.traits.subset_of or at.operation)[field.name]
         yield "with a line feed behind it", f"{good}\n"
 
 
@@ -287,7 +287,7 @@ def _odd_texts(at: Engine, field: Field) -> Iterator[tuple[str, Any]]:
     if field.members or (field.kind == "text" and field.max_length is None):
         yield f"of {len(LONG)} letters", dict.fromkeys(field.members, LONG) if field.members else LONG
     formed = field.kind in ("text", "enum") and field.name not in FREE_TEXT
-    if field.members or formed or (field.code and at.ctx.operation.traits.unique_pair):
+    if field.members or formed or (field.code and at.traits.unique_pair):
         for what, text in _SIGNS.items():
             good = samples.address("state" if "state" in field.members else "region")
             yield f"with {what}", {**good, "country": text} if field.members else text

@@ -180,10 +180,10 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
     operation = ctx.operation.id
     creates = [creation.exchange for creation in creations(ctx.run, operation)]
     first = creations(ctx.run, operation)[0]
-    if not TRAITS[operation].unique_pair:
+    if not ctx.operation.traits.unique_pair:
         again = call(operation, first.fixture.ids(operation), first.body)
         creates.append(ctx.send(again, "the same body again, with another key"))
-    if not TRAITS[operation].draws_on_funds:  # only the funded account can be relied on to pay
+    if not ctx.operation.traits.draws_on_funds:  # only the funded account can be relied on to pay
         for organization in ("primary", *(("secondary",) if ctx.target.secondary else ())):
             with contextlib.suppress(Inconclusive):
                 elsewhere = ctx.run.account(owner=organization, fresh=True).call(operation)
@@ -241,7 +241,7 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
     for answer in answers:
         for rule in ctx.rules.values():
             unseen = rule.id not in response_rules(operation, answer.document)
-            if TRAITS[operation].shows_balances and unseen and answer.get("balances") == []:
+            if ctx.operation.traits.shows_balances and unseen and answer.get("balances") == []:
                 no_balance(ctx, rule.id, answer)
                 continue
             if not ctx.operation.is_list or answer.get("items"):

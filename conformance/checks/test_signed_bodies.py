@@ -9,7 +9,6 @@ from typing import Any
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine, table
-from conformance.contract.traits import TRAITS
 from conformance.wire.messages import Auth, Exchange, to_json
 from conformance.world.case import Case
 from conformance.world.samples import marker
@@ -26,7 +25,7 @@ LETTERS = "é東🏦"
 
 def lettered(at: Engine) -> dict[str, Any]:
     """A valid body with non-ASCII letters."""
-    return {**at.document(), TRAITS[at.operation].free_text: f"conformance {marker()} {LETTERS}"}
+    return {**at.document(), at.traits.free_text: f"conformance {marker()} {LETTERS}"}
 
 
 def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
@@ -56,7 +55,7 @@ _OF_BODIES = (
 def test_body_is_signed(at: Engine) -> Iterator[Case]:
     """Bodies that differ from the signed one in a value, the end, white space, order or escapes, and bodies
     declared as text or a form and signed as empty, are refused."""
-    rule, text = "auth.signed-body", TRAITS[at.operation].free_text
+    rule, text = "auth.signed-body", at.traits.free_text
     document = lettered(at)
     body = to_json(document)
     changed = to_json({**document, text: document[text].replace("conformance", "conformancE")})

@@ -158,7 +158,7 @@ def _cases(at: Engine, rule: str, row: ForeignPath) -> Iterator[Case]:
             return
         changes["body"] = to_json(body)
     yield at.case(rule, row.name, whose=whose, query=_part(at) if row.body == "other" else "", **changes)
-    if row.empty and at.ctx.operation.traits.subset_of:
+    if row.empty and at.traits.subset_of:
         yield at.case(rule, f"{row.name}, with the body {{}}", whose=whose, body=b"{}")
 
 

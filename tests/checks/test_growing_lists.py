@@ -16,10 +16,11 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.world.habits import GROWING_END
-from conformance.world.known_lists import small_list
+from conformance.world.known_lists import large_list, small_list
+from conformance.world.list_elements import LARGE
 from tests.faults.harness import LossyTransport, catch
 from tests.prove.selection import by_id
-from tests.support.runs import judged, run_on
+from tests.support.runs import broken, judged, run_on
 from tests.variants.hurry import hurried
 from tests.variants.jobs import accounts_furnished
 from tests.variants.surroundings import crowded_customer
@@ -107,3 +108,15 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     watch.start()
     fixture.create("createAccount")
     assert watch.effect([]) == Effect()
+
+
+@hurried()
+@pytest.mark.parametrize("kind", ["quotes are straight", "C1 is dropped", "a date is a time"])
+def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str) -> None:
+    fault = by_id()[
+        f"create.echo[createAccount]: A text is kept in another form than it was sent: name, {kind}"
+    ]
+    run = run_on(fault.make())
+    assert len(large_list(run.alone(), "listAccounts").created) > LARGE - 10
+    check = load_checks()["test_resources.test_labels_of_many"]
+    assert "create.echo" in broken(run_check(check, "createAccount", run)[0])

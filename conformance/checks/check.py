@@ -237,11 +237,6 @@ class CheckContext:
 
     # ------------------------------------------------------------------ concluding
 
-    @property
-    def violations(self) -> list[tuple[int, ...]]:
-        """Numbers of the exchanges of each violation."""
-        return [violation.exchanges for cell in self.cells.values() for violation in cell.violations]
-
     def concluded(self, stop: Inconclusive | NotApplicable | None = None) -> list[Cell]:
         """Returns the conclusion on each cited rule; `stop` is the exception that ended the check."""
         raced = not self._races or any(self._races)

@@ -18,8 +18,8 @@ GENERATED = ("-k", "test_schema_fuzzing and listWallets", "--fuzz-examples", "2"
 )
 def test_generated_requests_leave_nothing_beside_the_reports(more: tuple[str, ...], tmp_path: Path) -> None:
     """As a user of the installed suite runs it, without options or settings of this checkout."""
-    variables = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = executed([sys.executable, *SUITE, *GENERATED, *more], tmp_path, **variables)
+    command = [sys.executable, *SUITE, *GENERATED, *more]
+    done = executed(command, tmp_path, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {path.name for path in tmp_path.iterdir()} - {".pytest_cache", ".hypothesis"} == {"reports"}
 

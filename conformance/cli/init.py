@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, _option(table, key)[2:].replace("-", "_"))
         if value:
             _target(tables, table, key, value)
-        elif value is None and asks:
+        elif value is None and asks and (table != "secondary" or key == "api_key" or table in tables):
             value = _asked(tables, table, key, text)
         if not value:
             continue

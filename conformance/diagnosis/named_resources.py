@@ -17,12 +17,12 @@ def customer_refused(
 ) -> None:
     """Diagnoses 403 or 404 for the organization's own customer."""
     name, secondary = organization.name, examination.target.secondary
-    said = " and ".join(f"{answer.method} accounts was answered {answer.described()}" for answer in answers)
+    said = " and ".join(dict.fromkeys(answer.described() for answer in answers))
     if answers[0].status == 404:
         examination.found(
             "unknown customer",
-            f"{name}.customer_id: the server does not know this customer, or base_url points to the wrong "
-            f"place ({said}). Check both; base_url holds everything before /v1.",
+            f"{name}.customer_id: the server does not know this customer ({said}), or base_url points to the "
+            "wrong place. Check both; base_url holds everything before /v1.",
         )
         return
     swapped = replace(organization, customer_id=secondary.customer_id if secondary else "")

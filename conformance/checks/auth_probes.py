@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,6 @@ from conformance.judge import outcomes
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive, NotApplicable
-from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.cache import Key
 from conformance.world.calls import parameters
@@ -48,11 +46,6 @@ def earliest(ctx: CheckContext) -> Exchange | None:
         ):
             return exchange
     return None
-
-
-#: Distances of a timestamp from the edge of the window, in seconds: where the answer's Date header proves on
-#: which side it was, where the answer is too slow for that, and where the server sends no Date.
-PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
 def replayed(what: str, answer: Exchange) -> Judgement:
@@ -170,16 +163,3 @@ def lengthened(body: bytes | None) -> bytes | None:
 def sound(ctx: CheckContext) -> Engine:
     """Returns the engine of requests that must pass authentication. Raises Inconclusive if one fails."""
     return AuthProbes(ctx).sound
-
-
-def margins(ctx: CheckContext) -> list[int]:
-    """Returns distances of probes from the edge of the window, in seconds, as far as the server's clock is
-    known; the second is for answers that do not prove the first."""
-    # Only `created` of a resource shows whether the Date header is of the clock that validates timestamps.
-    if not ctx.run.clock.calibrated:
-        return [UNCALIBRATED]
-    with contextlib.suppress(Inconclusive):
-        _ = ctx.run.account("authentication").account_id
-    gap = math.ceil(apart(ctx.run.record.values()))
-    # The server has two clocks, and either of them, or a third one, validates timestamps.
-    return [min(CALIBRATED + gap, UNCALIBRATED)] if gap else [PROVEN, CALIBRATED]

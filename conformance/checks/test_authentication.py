@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,12 +11,14 @@ from email.utils import formatdate
 from typing import Any
 from urllib.parse import quote
 
-from conformance.checks.auth_probes import AuthProbes, lengthened, margins, sound
+from conformance.checks.auth_probes import AuthProbes, lengthened, sound
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
 from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW
+from conformance.judge.verdicts import Inconclusive
+from conformance.wire.clock import apart
 from conformance.wire.forms import decimal, hexadecimal, new_key, new_nonce, replaced
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.calls import unknown_like
@@ -81,6 +85,24 @@ def test_empty_headers(at: AuthProbes) -> Iterator[Case]:
 # ---------------------------------------------------------------------- timestamps
 
 
+#: Distances of a timestamp from the edge of the window, in seconds: where the answer's Date header proves on
+#: which side it was, where the answer is too slow for that, and where the server sends no Date.
+PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
+
+
+def _margins(ctx: CheckContext) -> list[int]:
+    """Returns distances of probes from the edge of the window, in seconds, as far as the server's clock is
+    known; the second is for answers that do not prove the first."""
+    # Only `created` of a resource shows whether the Date header is of the clock that validates timestamps.
+    if not ctx.run.clock.calibrated:
+        return [UNCALIBRATED]
+    with contextlib.suppress(Inconclusive):
+        _ = ctx.run.account("authentication").account_id
+    gap = math.ceil(apart(ctx.run.record.values()))
+    # The server has two clocks, and either of them, or a third one, validates timestamps.
+    return [min(CALIBRATED + gap, UNCALIBRATED)] if gap else [PROVEN, CALIBRATED]
+
+
 def _age(exchange: Exchange) -> tuple[float, float] | None:
     """Returns the least and the greatest age of a timestamp when the server read it, in seconds, by the Date
     header; None where it does not show.
@@ -121,7 +143,7 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
 def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> None:
     """Judges timestamps just outside the window (side 1) or inside it (-1), old and ahead, and farther from
     the edge where an answer does not prove on which side the first was."""
-    distances = margins(ctx)
+    distances = _margins(ctx)
     for direction, sign in (("old", -1), ("ahead", 1)):
         for distance in distances:
             seconds = sign * max(0, WINDOW + side * distance)

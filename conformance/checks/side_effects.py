@@ -215,7 +215,7 @@ def _pause(watch: Watch, seconds: float) -> Effect:
     """Returns the effect of a pause, of so many seconds at most. Raises NotSeen."""
     time.sleep(min(seconds, _LONGEST_PAUSE))
     watch.start()
-    return watch.effect([])
+    return watch.round().effect
 
 
 #: Currency and member of a balance, a multiple of the amount asked for, and the money moved beyond it.

@@ -133,23 +133,17 @@ class Watch:
             now = reason.look
         return [look for look in (start, now) if look is not None]
 
-    def effect(self, sent: Sequence[Call]) -> Effect:
-        """Returns the changes since the start that `sent` may have caused. Raises NotSeen."""
+    def round(self, sent: Sequence[Exchange] = ()) -> Round:
+        """Returns the changes since the start that `sent` may have caused, with the snapshots. Raises
+        NotSeen."""
         if self.before is None:
             raise self._unseen or NotSeen("no snapshot was taken before the requests")
-        self.after = self._taken()
-        effect = self._compared(self.before, self.after, sent)
+        before, after, calls = self.before, self._taken(), [exchange.call for exchange in sent]
+        effect, self.after = self._compared(before, after, calls), after
         if effect and self.look == self._list:
-            items, before = self.after.state.values(), self.before.state
-            self._own |= added(self.run, self.traits.listed_by, items, before)
-            effect = self._compared(self.before, self.after, sent)
-        return effect
-
-    def round(self, sent: Sequence[Exchange]) -> Round:
-        """Returns the effect of requests since the start, with its snapshots. Raises NotSeen."""
-        effect = self.effect([exchange.call for exchange in sent])
-        assert self.before is not None and self.after is not None
-        return Round(effect, self.before, self.after, sent)
+            self._own |= added(self.run, self.traits.listed_by, after.state.values(), before.state)
+            effect = self._compared(before, after, calls)
+        return Round(effect, before, after, sent)
 
     def _compared(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
         if self.traits.moves_money:
@@ -162,12 +156,10 @@ class Watch:
         if not self.traits.shared:
             return effects.in_list(self.operation, before.state, after.state, known)
         items = {own: item for own, item in after.state.items() if own not in known}
-        fresh = [
-            item
-            for own, item in items.items()
-            if own in after.fresh or (before.whole and own not in before.state)
-        ]
-        return effects.in_accounts(list(items.values()), fresh, sent)
+        new = {*after.fresh, *((after.state.keys() - before.state.keys()) if before.whole else ())}
+        return effects.in_accounts(
+            list(items.values()), [item for own, item in items.items() if own in new], sent
+        )
 
     # ------------------------------------------------------------------ snapshots
 

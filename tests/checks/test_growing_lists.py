@@ -107,7 +107,7 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     watch = Watch(run, send, fixture, "createAccount")
     watch.start()
     fixture.create("createAccount")
-    assert watch.effect([]) == Effect()
+    assert watch.round().effect == Effect()
 
 
 @hurried()

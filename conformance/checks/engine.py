@@ -20,8 +20,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from conformance.checks.check import CheckContext, CheckFunction, check
-from conformance.checks.near_ids import encoded
-from conformance.checks.private_data import LEAK, PrivateData
+from conformance.checks.other_tenants import LEAK, PrivateData, encoded
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level

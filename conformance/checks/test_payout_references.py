@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from conformance.checks.beneficiaries import Defaults
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
-from conformance.checks.near_ids import IN_TURN, TRIMMED, near
-from conformance.checks.private_data import LEAK, between_organizations
+from conformance.checks.other_tenants import IN_TURN, LEAK, TRIMMED, between_organizations, near
 from conformance.checks.side_effects import UNTOUCHED, anew
 from conformance.judge.oracle import NEAR, UNKNOWN
 from conformance.judge.verdicts import Inconclusive

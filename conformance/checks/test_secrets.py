@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from conformance.checks.check import CheckContext, check
 from conformance.checks.members import furnish
-from conformance.checks.private_data import numbers_of
+from conformance.checks.other_tenants import numbers_of
 from conformance.contract import signing
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.json_text import all_objects

@@ -14,8 +14,7 @@ from urllib.parse import quote, urlencode
 
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine, Step
-from conformance.checks.near_ids import IN_TURN, near
-from conformance.checks.private_data import LEAK, between_organizations
+from conformance.checks.other_tenants import IN_TURN, LEAK, between_organizations, near
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.operations import Operation
 from conformance.contract.traits import ADDS_TO

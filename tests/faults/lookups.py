@@ -96,7 +96,7 @@ FORMS: dict[str, Form] = {
     "a member of all objects": _newest,
 }
 
-#: The same for ids that operations are sent in turn, in the order of `near_ids.IN_TURN`.
+#: The same for ids that operations are sent in turn, in the order of `other_tenants.IN_TURN`.
 IN_TURN: dict[str, Form] = {
     "accents": read(unaccented),
     "percent-encoded once more": read(unquote),

@@ -145,7 +145,7 @@ def test_a_rare_fault_is_found(name: str, tmp_path: Path) -> None:
     users = ("--users", "30", "--spawn-rate", "30", "--headless")
     with server(name, tmp_path) as target, load_run(target, tmp_path / "reports", *users) as run:
         # A fault may break more than its own rule, such as what names a resource whose id another one got.
-        run.until(lambda: any(fnmatch(broken, rule) for broken in run.announced for rule in rules), 180)
+        run.until(lambda: any(fnmatch(broken, rule) for broken in run.announced for rule in rules), 300)
         run.end()
 
 

@@ -15,6 +15,7 @@ from conformance.checks.auth_probes import AuthProbes, lengthened, sound
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
+from conformance.contract.signing_mistakes import UPPER_CASE
 from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.judge.verdicts import Inconclusive
@@ -252,22 +253,22 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
 def test_open_choices(at: Engine) -> Iterator[Case]:
     """Records what the server does with nonces, signatures and headers where that is left open."""
     probes = AuthProbes(at.ctx)
-    wrong = probes.usual().signed(signature_form="other middle digit")
+    wrong = probes.usual().signed(mistake="other middle digit")
     failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
     used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
-    both = Auth(timestamp_offset=-3600, signature_form="other middle digit")
+    both = Auth(timestamp_offset=-3600, mistake="other middle digit")
     rows: dict[str, dict[str, Auth | dict[str, Any]]] = {
         "auth.nonce-after-failure": {"a nonce used before with a wrong signature": Auth(nonce=failed)},
         "auth.nonce-form": {
             "a UUID as the nonce": Auth(nonce=new_key()),
             "a nonce of 64 hexadecimal digits": Auth(nonce=hexadecimal(64)),
         },
-        "auth.signature-upper-case": {"a signature in upper case": Auth(signature_form="upper case")},
+        "auth.signature-upper-case": {"a signature in upper case": Auth(mistake=UPPER_CASE)},
         "auth.precedence": {
             "no X-Nonce and an old timestamp": Auth(omit=(signing.NONCE,), timestamp_offset=-3600),
             "an old timestamp and a wrong signature": both,
             "an old timestamp and a used nonce": Auth(timestamp_offset=-3600, nonce=used),
-            "a used nonce and a wrong signature": Auth(nonce=used, signature_form="other middle digit"),
+            "a used nonce and a wrong signature": Auth(nonce=used, mistake="other middle digit"),
             "an unknown API key and an old timestamp": Auth(api_key=unknown, timestamp_offset=-3600),
         },
         "auth.unspecified-codes": {

@@ -60,7 +60,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
 def _astray(at: Engine) -> Exchange | None:
     """Sends a valid request with an unknown id; returns it if the server refuses it after authentication."""
     place = {parameters(at.operation)[0]: UNKNOWN}
-    wrong = at.call(at.case("", "", whose=place)).signed(signature_form="other middle digit")
+    wrong = at.call(at.case("", "", whose=place)).signed(mistake="other middle digit")
     unsigned = at.send(wrong, "a wrong signature and an unknown top-level id")
     valid = at.call(at.case("", "", whose=place))
     astray = at.send(valid, "a valid request but for an unknown top-level id")
@@ -201,7 +201,7 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
         if not answer.refused_authentication:
             # A server that validates before it authenticates consumes no nonce.
             unsigned = probes.send(
-                call.signed(signature_form="other middle digit"), f"a wrongly signed request {what}"
+                call.signed(mistake="other middle digit"), f"a wrongly signed request {what}"
             )
             if not unsigned.refused_authentication:
                 reason = f"a request {what} is refused before authentication"

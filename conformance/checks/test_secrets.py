@@ -125,7 +125,7 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     def for_unknown(known: str) -> Call:
         return renewed(valid).but(target=valid.target.replace(known, unknown_like(known), 1))
 
-    yield "a wrong signature", valid.signed(signature_form="other middle digit")
+    yield "a wrong signature", valid.signed(mistake="other middle digit")
     yield "an unknown parent", for_unknown(parent)
     if operation.id not in _NEAR:
         return

@@ -27,7 +27,7 @@ FIRST, SPELLINGS = "auth.comes-first", "auth.other-spellings"
 #: Name, authentication and rule of a request that fails authentication.
 _Form = tuple[str, Auth, str]
 
-_WRONG: _Form = ("with a wrong signature", Auth(signature_form="other middle digit"), "auth.signature")
+_WRONG: _Form = ("with a wrong signature", Auth(mistake="other middle digit"), "auth.signature")
 _BARE: _Form = ("without authentication headers", Auth(omit=signing.HEADERS), "auth.missing-header")
 
 
@@ -86,7 +86,7 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     probes = AuthProbes(ctx)
     fixture = ctx.account(fresh=True) if ctx.operation.traits.once else probes.fixture
     forms = {
-        "with a wrong signature": Auth(signature_form="other middle digit"),
+        "with a wrong signature": Auth(mistake="other middle digit"),
         "without X-Signature": Auth(omit=(signing.SIGNATURE,)),
         "with an unknown API key": Auth(api_key=unknown_like(ctx.target.primary.api_key)),
         "with a timestamp an hour old": Auth(timestamp_offset=-3600),

@@ -23,7 +23,6 @@ from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.target.environment import variable
 from conformance.target.file import Target, Tls, load
-from conformance.wire.forms import SIGNATURE_FORMS
 
 #: Characters that a URL must percent-encode (RFC 3986).
 _UNSENDABLE = re.compile(r"[^!-~]")
@@ -83,10 +82,8 @@ def _mistaken(name: str | None, parts: Parts, secret: str) -> str:
     """The signature with a mistake; empty without one. Raises InputError."""
     if name is None:
         return ""
-    if form := SIGNATURE_FORMS.get(name):
-        return form(signing.signature(secret, parts.string()))
     if name not in BY_NAME:
-        names = [*BY_NAME, *filter(None, SIGNATURE_FORMS)]
+        names = list(BY_NAME)
         raise InputError(
             f"--mistake: there is no {name[:60]!r}{meant(name, names)}; they are: {', '.join(names)}."
         )

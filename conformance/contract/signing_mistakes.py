@@ -148,6 +148,16 @@ def _instead(text: bytes) -> Callable[[Parts], bytes]:
     return _part("body", lambda parts: parts.body or text)
 
 
+def _other_digit(at: int) -> Callable[[bytes], str]:
+    """The signature with another digit at a position."""
+
+    def write(digest: bytes) -> str:
+        text = digest.hex()
+        return f"{text[:at]}{1 if text[at] == '0' else 0}{text[at + 1 :]}"
+
+    return write
+
+
 def _later(seconds: int) -> Callable[[Parts], bytes]:
     return _part("timestamp", lambda parts: str(int(parts.timestamp) + seconds).encode())
 
@@ -240,6 +250,10 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("base64", "writes the signature in base64, not in hexadecimal", write=lambda digest: base64.b64encode(digest).decode()),
     Mistake("base64url", "writes the signature in base64url, not in hexadecimal", write=lambda digest: base64.urlsafe_b64encode(digest).decode().rstrip("=")),
     Mistake(UPPER_CASE, "writes the signature in capital letters", write=lambda digest: digest.hex().upper()),
+    Mistake("last digit left out", "leaves out the last digit of the signature", write=lambda digest: digest.hex()[:-1]),
+    Mistake("second half left out", "leaves out the second half of the signature", write=lambda digest: digest.hex()[:32]),
+    Mistake("one digit more", "writes a digit 0 behind the signature", write=lambda digest: digest.hex() + "0"),
+    *(Mistake(f"other {place} digit", f"writes another {place} digit of the signature", write=_other_digit(at)) for place, at in (("first", 0), ("middle", 32), ("last", 63))),
     Mistake("scheme before the signature", "writes sha256= before the signature", write=lambda digest: "sha256=" + digest.hex()),
 )  # fmt: skip
 

@@ -114,7 +114,7 @@ def _signing(auth: Mapping[str, Any], prefix: str) -> Iterator[str]:
     for name, option in (("api_key", "api-key"), ("timestamp", "timestamp"), ("nonce", "nonce")):
         if name in auth:
             yield f"--{option}={auth[name]}"
-    if mistake := auth.get("mistake") or auth.get("signature_form"):
+    if mistake := auth.get("mistake"):
         yield from ("--mistake", mistake)
     for part in ("target", "nonce", "body"):
         if f"signed_{part}" in auth:

@@ -25,7 +25,6 @@ from conformance.target.file import Organization
 from conformance.wire.answers import header_text, receive
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.clock import ServerClock
-from conformance.wire.forms import SIGNATURE_FORMS
 from conformance.wire.messages import Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.request_bytes import wire_target
@@ -179,8 +178,7 @@ class Client:
         if signature is None and auth.mistake:
             mistake = BY_NAME[auth.mistake]
             string, signature = mistake.signed(parts) or string, mistake.sign(parts, secret)
-        if signature is None:
-            signature = SIGNATURE_FORMS[auth.signature_form](signing.signature(secret, string))
+        signature = signing.signature(secret, string) if signature is None else signature
         values = zip(signing.HEADERS, (api_key, timestamp, nonce, signature), strict=True)
         headers = {
             name: "" if name in auth.empty else value for name, value in values if name not in auth.omit

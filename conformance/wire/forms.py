@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable, Mapping
 
 #: Hexadecimal digits -> consonants.
 _CONSONANTS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
@@ -51,16 +50,3 @@ def percent_encoded(text: str, at: int, *, lower: bool = False) -> str:
     """Percent-encodes the character at a position, with digits of that case. Raises IndexError outside it."""
     codes = "".join(f"%{byte:02x}" if lower else f"%{byte:02X}" for byte in text[at].encode())
     return replaced(text, at, codes)
-
-
-#: Name -> change of a computed signature (see `Auth.signature_form`).
-SIGNATURE_FORMS: Mapping[str, Callable[[str], str]] = {
-    "": lambda signature: signature,
-    "upper case": str.upper,
-    "last digit left out": lambda signature: signature[:-1],
-    "second half left out": lambda signature: signature[:32],
-    "one digit more": lambda signature: signature + "0",
-    "other first digit": lambda signature: other_digit(signature, 0),
-    "other middle digit": lambda signature: other_digit(signature, 32),
-    "other last digit": lambda signature: other_digit(signature, -1),
-}

@@ -50,8 +50,6 @@ class Auth:
     signed_body: bytes | None = None
     #: Row of `contract.signing_mistakes` that computes the signature.
     mistake: str = ""
-    #: Change of the computed signature: a key of `forms.SIGNATURE_FORMS`.
-    signature_form: str = ""
     #: Sent instead of the computed signature.
     signature: str | None = None
     #: Authentication headers left out, and those sent empty.

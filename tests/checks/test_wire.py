@@ -18,7 +18,6 @@ from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
-from conformance.wire.forms import SIGNATURE_FORMS
 from conformance.world.run import Run
 from tests.support.wire import Received, as_request, rendered, wire
 
@@ -96,8 +95,7 @@ def test_signatures_are_right_but_for_the_planned_defect(
         )
         secret = own if auth.secret is None else auth.secret
         right = hmac_of(secret, *parts.pieces.values())
-        form = SIGNATURE_FORMS[auth.signature_form]
-        planned = BY_NAME[auth.mistake].sign(parts, secret) if auth.mistake else form(right)
+        planned = BY_NAME[auth.mistake].sign(parts, secret) if auth.mistake else right
         assert exchange.request_header(signing.SIGNATURE) == planned, exchange.purpose
         whole = exchange.method + exchange.target + timestamp + nonce
         broken += planned != hmac_of(own, whole.encode(), exchange.request_body)

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.signing_mistakes import UPPER_CASE
 from conformance.judge import queries
 from conformance.judge.oracle import (
     FOREIGN,
@@ -148,7 +149,7 @@ NOW = 1_800_000_000
 
 
 def test_authentication_comes_before_all_else() -> None:
-    for auth, status in ((Auth(signature_form="other middle digit"), 401), (Auth(omit=("X-Nonce",)), 0)):
+    for auth, status in ((Auth(mistake="other middle digit"), 401), (Auth(omit=("X-Nonce",)), 0)):
         expected = answer("createAccount", b"{", auth=auth)
         assert [reason.rule for reason in expected.refusals][-1] == "auth.comes-first"
         assert "body.malformed" not in {reason.rule for reason in expected.refusals}
@@ -168,7 +169,7 @@ def test_a_request_signed_as_sent_passes() -> None:
 
 
 def test_an_open_request_judges_no_rule() -> None:
-    for auth in (Auth(signature_form="upper case"), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
+    for auth in (Auth(mistake=UPPER_CASE), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
         expected = expect(request("getBeneficiary", auth=auth), TARGET)
         assert expected.reasons == [expected.answered]
 

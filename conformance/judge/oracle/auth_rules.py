@@ -73,8 +73,7 @@ def open_form(call: Call, now: float | None) -> bool:
     unknown_time = auth.timestamp is not None and (now is None or auth.timestamp.startswith("+"))
     odd_nonce = auth.nonce is not None and not _NONCE.fullmatch(auth.nonce)
     bearer = any(name.lower() == "authorization" for name, _ in call.headers)
-    upper_case = auth.signature_form == "upper case" or auth.mistake == UPPER_CASE
-    return upper_case or unknown_time or odd_nonce or bearer
+    return auth.mistake == UPPER_CASE or unknown_time or odd_nonce or bearer
 
 
 def _missing(call: Call) -> Iterator[Reason]:
@@ -109,8 +108,6 @@ def _differences(call: Call, target: Target, organization: Organization) -> Iter
         return
     if auth.secret not in (None, organization.secret):
         yield "auth.signature", "a signature made with another secret"
-    if auth.signature_form not in ("", "upper case"):
-        yield "auth.signature", "another signature"
     if auth.mistake not in ("", UPPER_CASE):
         mistake, parts = BY_NAME[auth.mistake], _parts(call, target, organization)
         if mistake.sign(parts, organization.secret) is not None:

@@ -14,7 +14,6 @@ from .catalogue import Faulty, Only, fault, faults, seam, seams
 from .lists import LONG_LISTS
 from .resources import paid
 from .rows import after, another, answer, item, other, succeeded, third, where
-from .texts import rows_of_lists
 from .walks import IN_ACCOUNTS, Filtered, counted, joined, listing
 
 #: Lists with filters, whose elements fit on one page.
@@ -195,7 +194,6 @@ def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
 
 
 faults["list.complete"] |= {
-    **rows_of_lists(),
     "Elements are missing.": listing(lambda self, ctx, records: self.value(records), each=UNLISTED),
     "An account with a resource of this kind in it is not listed.": listing(
         lambda self, ctx, records: [each for each in records if not ctx.store.count(self.value, each["id"])],

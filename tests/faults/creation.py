@@ -19,7 +19,7 @@ from .fields import of_the_query
 from .races import NotAtomic, pause
 from .resources import echoed
 from .rows import adding, after, document, other, store
-from .texts import LOSSES, rows_of_creates, rows_of_losses
+from .texts import LOSSES
 
 
 def _droppable(operation: str) -> list[str]:
@@ -158,7 +158,6 @@ def _of_the_last_asked(self: Any, ctx: Context) -> Fields:
 
 
 faults["create.echo"] |= {
-    **rows_of_creates(),
     "The query replaces what stands in the body.": adding(
         "parse_body", lambda self, ctx: of_the_query(ctx), operations=OPERATION_SETS["create"]
     ),
@@ -246,7 +245,6 @@ def _lose(self: Any, ctx: Context) -> None:
 
 
 faults["create.text-exact"] |= {
-    **rows_of_losses(),
     "A create answers with the text that was sent, and what is stored has lost characters.": after(
         "create",
         _lose,

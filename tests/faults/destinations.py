@@ -137,23 +137,23 @@ faults["destination.default"] |= {
 
 
 def masking(
-    name: str, mask: Callable[[str], Any], test: Callable[[Record], Any] = bool, **options: Any
+    name: str, mask: Callable[[str], Any] | None, test: Callable[[Record], Any] = bool, **options: Any
 ) -> Row:
-    """Makes a row that shows an IBAN or address in another form where a test of the record holds."""
+    """Makes a row that shows an IBAN or address in another form, by default `self.value`, where a test of the
+    record holds."""
     return where(
         f"{name}_masked",
         lambda self, ctx, record: record.get(name) is not None and test(record),
-        lambda self, ctx, record: mask(str(record[name])),
+        lambda self, ctx, record: (mask or self.value)(str(record[name])),
         **options,
     )
 
 
 for masked in ("iban", "wallet_address"):
     faults["destination.masked"] |= {
-        "A masked member is no string, or shows the full value.": where(
-            f"{masked}_masked",
-            lambda self, ctx, record, masked=masked: record.get(masked) is not None,
-            lambda self, ctx, record, masked=masked: self.value(str(record[masked])),
+        "A masked member is no string, or shows the full value.": masking(
+            masked,
+            None,
             each={f"{masked} {how}": mask for how, mask in MASKS.items()},
             also=("secrets.hidden", "format.fields"),
         )

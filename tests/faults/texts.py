@@ -13,7 +13,8 @@ from conformance.contract.fields import Field
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 
-from .catalogue import Row, seam
+from .catalogue import Only, Row, faults, seam
+from .lists import LONG_LISTS
 from .resources import free_texts
 from .rows import item
 
@@ -234,31 +235,26 @@ def keeping(each: Callable[[str], Mapping[str, Any]] | Mapping[str, Any], **opti
     return seam("kept_value", _kept, each=each, **options)
 
 
-def rows_of_creates() -> dict[str, Row]:
-    """Returns the rows of create.echo."""
-    operations = [name for name in OPERATION_SETS["create"] if name != "createPayin"]
-    return {"A text is kept in another form than it was sent.": keeping(_cells, operations=operations)}
+faults["create.echo"] |= {
+    "A text is kept in another form than it was sent.": keeping(
+        _cells, operations=[name for name in OPERATION_SETS["create"] if name != "createPayin"]
+    )
+}
 
+faults["beneficiary.update"] |= {"A text that a PATCH names is kept in another form.": keeping(_cells)}
 
-def rows_of_updates() -> dict[str, Row]:
-    """Returns the rows of beneficiary.update."""
-    return {"A text that a PATCH names is kept in another form.": keeping(_cells)}
-
-
-def rows_of_losses() -> dict[str, Row]:
-    """Returns the rows of create.text-exact and beneficiary.update-text-exact."""
-    return {
-        "Texts are stored with other characters.": keeping(
-            {kind: ("all texts", change) for kind, change in LOSSES.items()}
-        ),
-        "An address is kept in its normal form.": keeping(
-            {
-                "e-mail in lower case": ("email", str.lower),
-                "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
-            },
-            operations=("createBeneficiary", "updateBeneficiary"),
-        ),
-    }
+faults["create.text-exact", "beneficiary.update-text-exact"] |= {
+    "Texts are stored with other characters.": keeping(
+        {kind: ("all texts", change) for kind, change in LOSSES.items()}
+    ),
+    "An address is kept in its normal form.": keeping(
+        {
+            "e-mail in lower case": ("email", str.lower),
+            "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
+        },
+        operations=("createBeneficiary", "updateBeneficiary"),
+    ),
+}
 
 
 #: Kinds of texts that no label of a short list of wallets has.
@@ -275,27 +271,23 @@ def _shown(self: Any, ctx: Context, element: dict[str, Any], *_: Any) -> dict[st
     return {**element, name: self.value(text)} if isinstance(text, str) else element
 
 
-def rows_of_lists() -> dict[str, Row]:
-    """Returns the rows of list.complete."""
-    # Account names are random, so none of them is such a text.
-    others = (*_TO_NOTHING, "true is 1", "it ends before an astral character")
-    more: dict[str, Change] = {
-        "question marks": EVERYWHERE["question marks"],
-        "escaped for HTML": html.escape,
-        "cut at 100": cut(100),
-        "cut at 50": cut(50),
-        "cut at 255 bytes": lambda text: text.encode()[:255].decode(errors="ignore"),
-    }
-    return {
-        "A text is shown in another form by a list.": item(
-            _shown,
-            each=lambda operation: (
-                more
-                | {
-                    kind: change
-                    for kind, change in ONE_KIND.items()
-                    if kind not in (*others, *(_NOT_OF_WALLETS if operation == "listWallets" else ()))
-                }
-            ),
-        )
-    }
+# Account names are random, so none of them is such a text.
+_OF_NO_LIST = (*_TO_NOTHING, "true is 1", "it ends before an astral character")
+
+faults["list.complete"] |= {
+    "A text is shown in another form by a list.": item(
+        _shown,
+        each={
+            "question marks": EVERYWHERE["question marks"],
+            "escaped for HTML": html.escape,
+            "cut at 100": cut(100),
+            "cut at 50": cut(50),
+            "cut at 255 bytes": lambda text: text.encode()[:255].decode(errors="ignore"),
+            **{
+                kind: Only(change, LONG_LISTS if kind in _NOT_OF_WALLETS else OPERATION_SETS["list"])
+                for kind, change in ONE_KIND.items()
+                if kind not in _OF_NO_LIST
+            },
+        },
+    )
+}

@@ -29,7 +29,6 @@ from .rows import (
     third,
     where,
 )
-from .texts import rows_of_losses, rows_of_updates
 
 Test = Callable[[Context, Record], Any]
 
@@ -121,7 +120,6 @@ def _lost_of_disabled(self: Any, ctx: Context) -> None:
 
 
 faults["beneficiary.update"] |= {
-    **rows_of_updates(),
     "A new destination saves its beneficiary as it was when it was read.": after(
         "create_destination", lambda self, ctx: ctx.store.update(self.parent(ctx)), base=KeepsOneDocument
     ),
@@ -286,8 +284,6 @@ faults["beneficiary.update-empty"] |= {
         "update_beneficiary", lambda self, ctx: None if ctx.values else store(ctx, {"note": "emptied"})
     ),
 }
-
-faults["beneficiary.update-text-exact"] |= rows_of_losses()
 
 faults["beneficiary.update-server-owned"] |= {
     "A PATCH takes a member that only the server may set, which only a later read shows.": after(

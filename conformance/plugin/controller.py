@@ -41,9 +41,6 @@ from conformance.world.samples import run_label
 #: Seconds between attempts to reach a server that is starting, and the timeout of an attempt.
 PAUSE, TRY = 0.2, 2.0
 
-#: Timeout for the embedded server to start, in seconds.
-PATIENCE = 30.0
-
 #: Processor time of a request in seconds; at a lower latency more lanes do not help.
 OWN_TIME = 0.003
 
@@ -148,7 +145,7 @@ class Controller:
                 "mistake. Name your server, or ask for the embedded one with --target embedded."
             )
         tell("conformance: starting the embedded reference server")
-        self._server = EmbeddedServer(self._temporary)
+        self._server = EmbeddedServer(self._temporary / "embedded.log")
         return self._limited(build(self._server.tables(), "embedded server"))
 
     def _sustained(self, examined: Examination, tell: Callable[[str], None]) -> int:
@@ -295,33 +292,31 @@ def named_target(options: Options, environment: Mapping[str, str]) -> Target | N
 
 
 class EmbeddedServer:
-    """The reference server in a child process, which also ends when this process does."""
+    """The reference server in a child process, which also ends when this process does. `log` is a file for
+    its errors."""
 
-    def __init__(self, folder: Path) -> None:
-        self._state = folder / "embedded.json"
-        self._log = folder / "embedded.log"
+    def __init__(self, log: Path) -> None:
+        self._log = log
         module = "conformance.reference.serving.embedded"
         paths = filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
-        with self._log.open("wb") as log:
+        with log.open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, str(self._state), str(os.getpid())],
+                [sys.executable, "-m", module, str(os.getpid())],
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=subprocess.PIPE,
+                stderr=errors,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
             )
 
     def tables(self) -> dict[str, Any]:
         """The tables of the server's target file, once it accepts requests. Raises InputError."""
-        end = time.monotonic() + PATIENCE
-        while not self._state.exists():
-            if self._process.poll() is not None or time.monotonic() > end:
-                tail = self._log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-                raise InputError(
-                    f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}."
-                )
-            time.sleep(0.01)
-        tables: dict[str, Any] = json.loads(self._state.read_text("utf-8"))
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            line = output.readline()
+        if not line:
+            tail = self._log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+            raise InputError(f"The embedded reference server did not start: {''.join(tail)}.")
+        tables: dict[str, Any] = json.loads(line)
         return tables
 
     def stop(self) -> None:

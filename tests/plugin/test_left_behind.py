@@ -1,4 +1,4 @@
-"""A run leaves only its reports in a user's folder, beside the caches of pytest and Hypothesis, and nothing open."""
+"""A run leaves reports in a user's folder, beside the caches of pytest and Hypothesis; nothing stays open."""
 
 from __future__ import annotations
 

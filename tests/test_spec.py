@@ -9,11 +9,21 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance.contract.operations import OPERATIONS, Operation, response_schema
-from conformance.contract.rules import ALL_RULES, CLIENT_RULES, OPERATION_SETS, RULES, SPEC, Level
+from conformance.contract.fields import documented, request_fields
+from conformance.contract.operations import OPERATIONS, Operation, response_problems, response_schema
+from conformance.contract.rules import (
+    ALL_RULES,
+    CLIENT_RULES,
+    OPERATION_SETS,
+    RULES,
+    SPEC,
+    Level,
+    load_yaml,
+)
+from conformance.contract.traits import TRAITS
 from tests import schemas
-from tests.specification import BODIES, RESOURCES
-from tests.support.spec_files import CATALOGUE, SCHEMAS, walk
+from tests.specification import BODIES, PATHS, RESOURCES
+from tests.support.spec_files import CATALOGUE, OPENAPI, SCHEMAS, described, walk
 
 
 def operations_with(holds: Callable[[Operation], bool]) -> set[str]:
@@ -28,10 +38,11 @@ def fields(operation: Operation) -> dict[str, Any]:
 # ---------------------------------------------------------------------- the catalogue
 
 
-def test_catalogue_fits_its_schema() -> None:
-    schema = json.loads((SPEC / "rules.schema.json").read_bytes())
+@pytest.mark.parametrize("name", ["rules", "operations"])
+def test_data_fit_their_schema(name: str) -> None:
+    schema = json.loads((SPEC / f"{name}.schema.json").read_bytes())
     Draft202012Validator.check_schema(schema)
-    found = Draft202012Validator(schema).iter_errors(CATALOGUE)
+    found = Draft202012Validator(schema).iter_errors(load_yaml(SPEC / f"{name}.yaml"))
     assert not [f"{error.json_path}: {error.message}" for error in found]
 
 
@@ -193,3 +204,105 @@ def test_paging_limits_are_those_of_section_8() -> None:
         parameters = OPERATIONS[name].query_parameters
         assert parameters["page"] == {"type": "integer", "minimum": 1, "default": 1}, name
         assert parameters["size"] == {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}, name
+
+
+# ---------------------------------------------------------------------- openapi.yaml
+
+
+def test_openapi_is_valid() -> None:
+    openapi_spec_validator = pytest.importorskip("openapi_spec_validator")
+    base = (SPEC / "openapi.yaml").as_uri()
+    found = openapi_spec_validator.OpenAPIV31SpecValidator(OPENAPI, base_uri=base).iter_errors()
+    assert [error.message for error in found] == []
+
+
+def test_operations_are_those_of_section_4() -> None:
+    assert {name: (operation.method, operation.path) for name, operation in OPERATIONS.items()} == PATHS
+
+
+def test_idempotency_key_is_a_header_of_every_post_and_of_nothing_else() -> None:
+    key = {"$ref": "#/components/parameters/Idempotency-Key"}
+    header = OPENAPI["components"]["parameters"]["Idempotency-Key"]
+    assert (header["in"], header["required"], header["schema"]["format"]) == ("header", True, "uuid")
+    for name, operation in OPERATIONS.items():
+        assert (key in described(name).get("parameters", [])) is operation.is_post, name
+
+
+def test_every_operation_needs_the_four_headers() -> None:
+    schemes = OPENAPI["components"]["securitySchemes"]
+    assert [schemes[name]["name"] for requirement in OPENAPI["security"] for name in requirement] == [
+        "X-API-Key",
+        "X-Timestamp",
+        "X-Nonce",
+        "X-Signature",
+    ]
+    assert {(scheme["type"], scheme["in"]) for scheme in schemes.values()} == {("apiKey", "header")}
+    assert not [name for name in OPERATIONS if "security" in described(name)]
+
+
+def test_every_operation_declares_success_and_refusals() -> None:
+    for name in OPERATIONS:
+        expected = {"2XX", "401", "403", "404", "429", "4XX", "503"}
+        takes = OPERATIONS[name]
+        expected |= {"409"} if takes.is_post else set()
+        expected |= {"422"} if takes.is_post or takes.request_schema or takes.is_list else set()
+        expected |= {"413"} if OPERATIONS[name].request_schema else set()
+        expected |= {"501"} if name == "createPayin" else set()
+        assert set(described(name)["responses"]) == expected, name
+
+
+def test_links_fill_the_path_of_an_operation() -> None:
+    links = OPENAPI["components"]["links"]
+    for name, link in links.items():
+        assert set(link["parameters"]) == set(OPERATIONS[link["operationId"]].path_parameters), name
+    successes = [described(operation)["responses"]["2XX"] for operation in OPERATIONS]
+    used = {name for success in successes for name in success.get("links", {})}
+    assert used >= {"getBeneficiary", "getVirtualAccount", "getAccountBalances", *OPERATION_SETS["list"]}
+
+
+# ---------------------------------------------------------------------- traits
+
+every_operation = pytest.mark.parametrize("operation", list(TRAITS))
+every_create = pytest.mark.parametrize("operation", OPERATION_SETS["create"])
+
+
+def test_every_operation_has_an_entry_in_the_order_of_openapi() -> None:
+    assert list(TRAITS) == list(OPERATIONS)
+    assert all(operation.traits is TRAITS[name] for name, operation in OPERATIONS.items())
+
+
+@every_operation
+def test_traits_agree_with_openapi(operation: str) -> None:
+    stated, traits = OPERATIONS[operation], TRAITS[operation]
+    assert bool(traits.creates) == (operation in OPERATION_SETS["create"])
+    assert bool(traits.creates or traits.changes) == (operation in OPERATION_SETS["write"])
+    assert (traits.creates or traits.changes or stated.resource) == stated.resource
+    assert bool(traits.free_text) == (stated.request_schema is not None)
+    if traits.free_text:
+        fields = {field.name: field for field in request_fields(operation)}
+        assert fields[traits.free_text].type == "string" and not fields[traits.free_text].choices
+    if traits.listed_by:
+        listing = OPERATIONS[traits.listed_by]
+        assert listing.is_list and listing.resource == traits.creates and listing.path == stated.path
+    if traits.read_by:
+        assert OPERATIONS[traits.read_by].method == "GET"
+        assert f"{traits.creates or traits.changes}_id" in OPERATIONS[traits.read_by].path_parameters
+    if traits.subset_of:
+        assert OPERATIONS[traits.subset_of].request_schema is not None
+        assert not stated.required_fields
+    if traits.moves_money:
+        balance = response_schema("getAccountBalances")["properties"]["balances"]["items"]["properties"]
+        assert set(traits.moves_money) <= set(balance)
+
+
+@every_create
+def test_initial_state_fits_the_response_schema(operation: str) -> None:
+    """Each stated value is one that the response schema allows."""
+    traits = TRAITS[operation]
+    assert set(traits.initial) <= set(documented(operation))
+    wrong = {
+        problem.pointer
+        for problem in response_problems(operation, dict(traits.initial))
+        if problem.message != "is missing"
+    }
+    assert not wrong

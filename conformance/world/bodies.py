@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.contract.fields import request_fields
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
+from conformance.world import destinations
 from conformance.world.addresses import (
     ENGLISH_ADDRESS,
     abroad,
@@ -39,13 +41,10 @@ from conformance.world.samples import (
     Body,
     Changes,
     address,
-    belgian_iban,
     changed,
     digits,
     grouped_phones,
-    iban,
     marker,
-    solana_address,
 )
 
 #: Bodies to try: changes of the sample, or a function of a fixture that returns whole bodies.
@@ -121,60 +120,6 @@ def _apostrophes(fixture: Account) -> list[Body]:
 _SCRIPTS = {"display_name": LETTERS, "note": LETTERS}
 
 
-# ---------------------------------------------------------------------- destinations
-
-
-def _iban(fixture: Account) -> list[Body]:
-    """The accepted bank details with an IBAN added, then bank details with an IBAN only."""
-    body = fixture.body("createPayoutDestination")
-    if "iban" in body:
-        return [body]
-    return [{**body, "iban": iban(), "swift_code": "DEUTDEFF"}, *_european(fixture)]
-
-
-def _european(fixture: Account) -> list[Body]:
-    return fixture.run.samples.bank_accounts()[-1:]
-
-
-def _long_swift(fixture: Account) -> list[Body]:
-    german = {"iban": iban(), "swift_code": "COBADEFFXXX", "label": MISSING}
-    belgian = {**german, "country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
-    known = [body for body in _european(fixture) if "swift_code" in body]
-    return _defaults([changed(body, changes) for changes in (belgian, german) for body in known])
-
-
-def _accounts(fixture: Account, numbered: bool) -> list[Body]:
-    return [each for each in fixture.run.samples.bank_accounts() if ("account_number" in each) is numbered]
-
-
-def _numbered(fixture: Account) -> list[Body]:
-    body = fixture.body("createPayoutDestination")
-    return [body] if "account_number" in body else _accounts(fixture, True)
-
-
-def _savings(fixture: Account) -> list[Body]:
-    body = fixture.body("createPayoutDestination")
-    savings = {**body, "account_type": "savings"}
-    elsewhere = {**savings, "routing_number": "011401533"}
-    return [{**elsewhere, "swift_code": "BOFAUS3N"}, elsewhere, savings] if "account_type" in body else []
-
-
-def _wallet(fixture: Account) -> list[Body]:
-    return fixture.run.samples.wallet_destinations()
-
-
-def _other_network(fixture: Account) -> list[Body]:
-    solana = {"network": "solana_devnet", "wallet_address": solana_address()}
-    more = {"is_default": True, "label": MISSING}
-    # Not the country of its beneficiary.
-    others = (solana | more | {"country": "DE"}, solana | more, {"network": "polygon"} | more)
-    return [changed(body, other) for other in others for body in _wallet(fixture)]
-
-
-def _defaults(destinations: list[Body]) -> list[Body]:
-    return [*(body | {"is_default": True} for body in destinations), *destinations]
-
-
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
 
@@ -198,18 +143,14 @@ def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any)
 # ---------------------------------------------------------------------- the table
 
 
-#: operationId -> name -> bodies to try, in order.
-BODIES: Mapping[str, Mapping[str, Row]] = {
+#: operationId -> name -> bodies to try, in order; of each row a run creates one resource, which several
+#: checks read (see `conformance.world.creations`).
+KINDS: Mapping[str, Mapping[str, Row]] = {
     "createAccount": {
         "a name in letters of several scripts": [{"name": _marked(LETTERS)}],
         "a name with signs": [{"name": _marked(SIGNS + MIXED)}, {"name": _marked(SIGNS)}],
-        "letters and signs": [{"name": _WITH_SIGNS}],
-        "the longest name": [{"name": _longest("name")}],
     },
     "createBeneficiary": {
-        "individual": [{"beneficiary_type": "individual"}],
-        "business": [BUSINESS],
-        "individual with company_name": _employed,
         "required fields only": [
             {field.name: MISSING for field in request_fields("createBeneficiary") if not field.required}
         ],
@@ -250,6 +191,81 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"note": _DIGITS * 240, "address": long_address},
             {"note": _DIGITS * 110},
         ],
+    },
+    "createPayoutDestination": {
+        "bank details without label": [{"label": MISSING}],
+        "the default": [{"is_default": True}],
+        "pounds to Germany": [
+            {"is_default": False, "country": "DE", "currency": "GBP"},
+            {"is_default": False},
+        ],
+        "a savings account": destinations.savings,
+        "an IBAN": destinations.european,
+        "a SWIFT code of eleven characters": destinations.long_swift,
+        "a label with signs": [{"label": _WITH_SIGNS}],
+        "a long label": [{"label": lambda _, n=n: f"{marker()} {_DIGITS * n}"} for n in (1010, 240, 110, 60)],
+        "a wallet": destinations.wallet,
+        "a wallet on another network, without label": destinations.other_network,
+    },
+    "createPayout": {
+        "no note": [{"note": MISSING}],
+        "a note with letters and signs": [
+            {"note": f"{LETTERS} {SIGNS}{LINES}"},
+            {"note": f"{LETTERS} {SIGNS}"},
+        ],
+        # To the default destination; a server may make the first one the default.
+        "another beneficiary and currency": paid(
+            lambda fixture: [
+                body | {"is_default": True}
+                for body in (*destinations.european(fixture), fixture.bank_account())
+            ],
+            _other_payee,
+        ),
+        # Section 4.4 states an ISO 4217 currency, also for payouts to a wallet.
+        "a wallet to pay to": paid(
+            lambda fixture: destinations.defaults(destinations.wallet(fixture)),
+            lambda fixture: fixture.beneficiary_id,
+            "USD",
+        ),
+        "a long note": [{"note": _DIGITS * 50}],
+    },
+    "createVirtualAccount": {
+        # A server may want it where the currency is.
+        "an address": [
+            {"address": address("state")},
+            {"address": lambda sample: address_abroad(sample, "state")},
+        ],
+        "another currency": _other_currencies("createVirtualAccount", address=address("state")),
+        "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
+        "the longest label": [{"label": _longest("label")}, {}],
+        **{f"the currency {currency}": [{"currency": currency}] for currency in CURRENCIES},
+    },
+    "createWallet": {
+        "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],
+        "another pair (3)": lambda fixture: fixture.run.samples.wallets()[2:3],
+        "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
+        "a label with letters and signs": [
+            {"label": _WITH_SIGNS, "currency": "USDC", "network": "ethereum"},
+            {"label": _WITH_SIGNS},
+        ],
+    },
+    "createPayin": {
+        "no description": [{"description": MISSING, "payment_method": "crypto"}, {"description": MISSING}],
+        "another currency": _other_currencies("createPayin"),
+        "another payment method": _other_currencies("createPayin", or_the_same=True, payment_method="card"),
+    },
+}
+
+#: operationId -> further rows, by name.
+_FURTHER: Mapping[str, Mapping[str, Row]] = {
+    "createAccount": {
+        "letters and signs": [{"name": _WITH_SIGNS}],
+        "the longest name": [{"name": _longest("name")}],
+    },
+    "createBeneficiary": {
+        "individual": [{"beneficiary_type": "individual"}],
+        "business": [BUSINESS],
+        "individual with company_name": _employed,
         "names with a hyphen, of one letter and of several words": [
             {"first_name": "Anne-Marie", "middle_name": "J", "last_name": "van der Berg"}
         ],
@@ -292,84 +308,38 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
     },
     "createPayoutDestination": {
-        "bank account": _numbered,
-        "IBAN": _iban,
-        "IBAN alone": lambda fixture: _accounts(fixture, False),
+        "bank account": destinations.numbered,
+        "IBAN": destinations.with_iban,
+        "IBAN alone": lambda fixture: destinations.accounts(fixture, False),
         "SWIFT code": lambda fixture: [
-            *_iban(fixture),
+            *destinations.with_iban(fixture),
             {**fixture.body("createPayoutDestination"), "swift_code": "DEUTDEFF"},
         ],
-        "wallet": _wallet,
-        "bank details without label": [{"label": MISSING}],
-        "the default": [{"is_default": True}],
+        "wallet": destinations.wallet,
         "no default": [{"is_default": False}],
-        "pounds to Germany": [
-            {"is_default": False, "country": "DE", "currency": "GBP"},
-            {"is_default": False},
-        ],
         "account_type checking": [{"account_type": "checking"}],
         "account_type savings": [{"account_type": "savings"}],
-        "a savings account": _savings,
-        "a savings account, the default": lambda fixture: _defaults(_savings(fixture)),
-        "an IBAN": _european,
-        "a SWIFT code of eleven characters": _long_swift,
-        "a label with signs": [{"label": _WITH_SIGNS}],
-        "a long label": [{"label": lambda _, n=n: f"{marker()} {_DIGITS * n}"} for n in (1010, 240, 110, 60)],
+        "a savings account, the default": lambda fixture: destinations.defaults(
+            destinations.savings(fixture)
+        ),
         "the longest label": [{"label": _longest("label")}],
-        "a wallet": _wallet,
-        "a wallet on another network, without label": _other_network,
     },
     "createPayout": {
         "the amount 1": [{"amount": "1"}],
         "the amount 1.1": [{"amount": "1.1"}],
-        "no note": [{"note": MISSING}],
-        "a note with letters and signs": [
-            {"note": f"{LETTERS} {SIGNS}{LINES}"},
-            {"note": f"{LETTERS} {SIGNS}"},
-        ],
-        "a long note": [{"note": _DIGITS * 50}],
-        # To the default destination; a server may make the first one the default.
-        "another beneficiary and currency": paid(
-            lambda fixture: [
-                body | {"is_default": True} for body in (*_european(fixture), fixture.bank_account())
-            ],
-            _other_payee,
-        ),
-        # Section 4.4 states an ISO 4217 currency, also for payouts to a wallet.
-        "a wallet to pay to": paid(
-            lambda fixture: _defaults(_wallet(fixture)), lambda fixture: fixture.beneficiary_id, "USD"
-        ),
-    },
-    "createVirtualAccount": {
-        # A server may want it where the currency is.
-        "an address": [
-            {"address": address("state")},
-            {"address": lambda sample: address_abroad(sample, "state")},
-        ],
-        "another currency": _other_currencies("createVirtualAccount", address=address("state")),
-        "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
-        "the longest label": [{"label": _longest("label")}, {}],
-        **{f"the currency {currency}": [{"currency": currency}] for currency in CURRENCIES},
     },
     "createWallet": {
-        "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],
-        "another pair (3)": lambda fixture: fixture.run.samples.wallets()[2:3],
-        "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
-        "a label with letters and signs": [
-            {"label": _WITH_SIGNS, "currency": "USDC", "network": "ethereum"},
-            {"label": _WITH_SIGNS},
-        ],
         # Of more bytes than characters.
         "the longest label": [{"label": lambda _: f"{marker()} ".ljust(LONGEST, LETTER)}],
     },
     "createPayin": {
         "the amount 10": [{"amount": "10"}],
         "the amount 10.1": [{"amount": "10.1"}],
-        "no description": [{"description": MISSING, "payment_method": "crypto"}, {"description": MISSING}],
-        "another currency": _other_currencies("createPayin"),
-        "another payment method": _other_currencies("createPayin", or_the_same=True, payment_method="card"),
     },
 }
+
+#: operationId -> name -> bodies to try, in order.
+BODIES = {operation: {**KINDS.get(operation, {}), **_FURTHER.get(operation, {})} for operation in OPERATIONS}
 
 
 def bodies(fixture: Account, operation: str, name: str = SAMPLE) -> list[Body]:

@@ -9,70 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.bodies import CURRENCIES, bodies
+from conformance.world.bodies import KINDS, bodies
 from conformance.world.cache import Key
 from conformance.world.calls import call
 from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body, changed
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import TEXTS, places, with_texts
-
-#: operationId -> the rows of BODIES that are created.
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "createAccount": ("a name in letters of several scripts", "a name with signs"),
-    "createBeneficiary": (
-        "required fields only",
-        "type business",
-        "another person",
-        "letters of several scripts",
-        "an address abroad",
-        "names with apostrophes",
-        "signs",
-        "a long note",
-    ),
-    "createPayoutDestination": (
-        "bank details without label",
-        "the default",
-        "pounds to Germany",
-        "a savings account",
-        "an IBAN",
-        "a SWIFT code of eleven characters",
-        "a label with signs",
-        "a long label",
-        "a wallet",
-        "a wallet on another network, without label",
-    ),
-    "createPayout": (
-        "no note",
-        "a note with letters and signs",
-        "another beneficiary and currency",
-        "a wallet to pay to",
-        # To the first beneficiary, after the second was created.
-        "a long note",
-    ),
-    "createVirtualAccount": (
-        "an address",
-        "another currency",
-        "a label with letters and signs",
-        # A second one in the sample's currency.
-        "the longest label",
-        *(f"the currency {currency}" for currency in CURRENCIES),
-    ),
-    "createWallet": (
-        "another pair (2)",
-        "another pair (3)",
-        "a pair of another network",
-        "a label with letters and signs",
-    ),
-    "createPayin": ("no description", "another currency", "another payment method"),
-}
 
 _CREATIONS = Key["list[CreatedResource]"]("resources of every kind")
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conformance.contract.operations import match
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive
@@ -308,7 +306,7 @@ def _fill_accounts(run: Run) -> KnownList:
     known.settle()
     if primary.other_customer_id is not None:
         other = run.account()
-        others = run.created_accounts(other.customer_id)
+        others = [each.id for each in run.made.resources if each.path == other.call("listAccounts").path]
         known.strangers |= dict.fromkeys(others[-1:], "another customer's")
         if not others:
             known.add_stranger(other, "another customer's")
@@ -329,22 +327,10 @@ def _furnish(run: Run, account_id: str) -> None:
 
 
 def account_with_wallets(run: Run) -> str:
-    """Returns the id of an account of the first customer in which the run has created two wallets, after
-    creating them where there is none yet; "" where the server refuses that."""
-    if not (holders := _with_wallets(run)):
-        # A run that gets no account does without.
-        with contextlib.suppress(Inconclusive):
-            fixture = run.account("created")
-            for body in run.samples.wallets()[:2]:
-                request = fixture.call("createWallet", body)
-                run.send(fixture.client, request, "a wallet in an account of a list")
-        holders = _with_wallets(run)
-    return next(iter(holders), "")
-
-
-def _with_wallets(run: Run) -> list[str]:
-    """The ids of the first customer's accounts in which the run has created two wallets or more."""
-    ours = run.created_accounts(run.target.primary.customer_id)
-    called = [match("POST", each.path) for each in run.made.resources if each.operation == "createWallet"]
-    wallets = Counter(operation[1]["account_id"] for operation in called if operation)
-    return [account for account, number in wallets.items() if number > 1 and account in ours]
+    """Returns the id of the account with the small lists, if it has two wallets; else "", as where the server
+    refuses them."""
+    with contextlib.suppress(Inconclusive):
+        known = small_list(run, "listWallets")
+        known.need(2)
+        return known.fixture.account_id
+    return ""

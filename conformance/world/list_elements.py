@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.world.bodies import bodies
-from conformance.world.creations import KINDS
+from conformance.world.bodies import KINDS, bodies
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import SHAPES, accepted_body, accepts

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from conformance.contract.operations import OPERATIONS, match
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects
 from conformance.judge.verdicts import Inconclusive
@@ -117,15 +117,6 @@ class Run(Sender):
                 business=whole == "sibling tenant" or (whole == "tenant" and owner == "secondary"),
             )
         return fixture if fresh else self._accounts.setdefault((purpose, owner), fixture)
-
-    def created_accounts(self, customer_id: str) -> list[str]:
-        """The ids of the accounts that the run has created for a customer, in the order of creation."""
-        found = []
-        for made in self.accepted:
-            called = match(made.method, made.call.path) if made.operation == "createAccount" else None
-            if called and called[1]["customer_id"] == customer_id:
-                found.append(str(made.get("id")))
-        return list(dict.fromkeys(found))
 
     def forget(self, purpose: str) -> None:
         """Gives the next check of a purpose another account."""

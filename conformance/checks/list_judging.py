@@ -84,14 +84,14 @@ def usable_page(
         return None
     if not ctx.usable(rule, exchange):
         return None
-    found = page_of(exchange)
-    if found is None and exchange.succeeded:
+    page = page_of(exchange)
+    if page is None and exchange.succeeded:
         reason = f"{what} was answered {exchange.described()}, not with a page"
         ctx.unclear(rule, reason, exchange, cause="list.envelope")
-    elif found is None:
+    elif page is None:
         judged = outcomes.refused_or_ignored if refusable else outcomes.accepted
         ctx.expect(rule, *judged(what, exchange))
-    return found
+    return page
 
 
 def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool = True) -> None:
@@ -131,18 +131,18 @@ def judge_whole(ctx: CheckContext, rule: str, done: Walk, expected: Collection[s
 
 def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int, what: str) -> None:
     """Judges that every page shows a total of `count`, up to the first that does not."""
-    walked = len({identifier for found in read for identifier in found.ids}) == count
-    others = [found.exchange for found in read] if walked else []
-    for found in read:
-        good = ctx.expect(rule, *paging.number_is(what, found, "total", count), *others)
-        if not good and found.total is not None:
+    walked = len({identifier for page in read for identifier in page.ids}) == count
+    others = [page.exchange for page in read] if walked else []
+    for page in read:
+        good = ctx.expect(rule, *paging.number_is(what, page, "total", count), *others)
+        if not good and page.total is not None:
             return
 
 
-def shows_all(made: Collection[str], answer: Exchange) -> bool:
-    """True for a page with all that was made and a total that fits, and for what is no page."""
+def shows_all(created: Collection[str], answer: Exchange) -> bool:
+    """True for a page with all that was created and a total that fits, and for what is no page."""
     page = page_of(answer)
-    return page is None or (set(made) <= set(page.ids) and (_goes_on(page) or page.total == len(page.ids)))
+    return page is None or (set(created) <= set(page.ids) and (_goes_on(page) or page.total == len(page.ids)))
 
 
 def judge_single_page(ctx: CheckContext, page: Page, what: str) -> None:
@@ -173,35 +173,32 @@ def compared(
     # format.object judges `object`; background jobs may change MOVING.
     names = [name for name in item_fields(ctx.operation.id) if name != "object" and name not in MOVING]
     # A later default may replace an earlier one.
-    defaults = [identifier for identifier, made in created.items() if made.get("is_default") is True]
-    differences = []
+    defaults = [identifier for identifier, origin in created.items() if origin.get("is_default") is True]
+    different: dict[str, tuple[Any, Exchange]] = {}
     for item in items:
         origin = created.get(identity(item))
         if origin is None or not isinstance(item, dict) or not isinstance(origin.document, dict):
             continue
-        sent = origin.call.document
         for name in names:
-            answered = origin.get(name)
-            if name not in item or name not in origin.document or same(item[name], answered):
-                continue
-            if name == "created" and same_instant(item[name], answered):
-                continue
-            if name == "is_default" and identity(item) in defaults[:-1]:
-                continue
-            # A list may show what was sent where the create answered something else.
-            if name not in sent or not same(item[name], sent[name]):
-                differences.append((name, item[name], origin))
-    seen = set()
-    for name, shown, origin in differences:
-        if name not in seen:
-            seen.add(name)
-            page = next(
-                (exchange for exchange in exchanges if shown in _shown(exchange, origin, name)), exchanges[0]
-            )
-            ctx.expect("list.complete", *shown_as_created("each element", name, page, origin))
+            replaced = name == "is_default" and identity(item) in defaults[:-1]
+            shows = name in item and name in origin.document and not replaced
+            if shows and not _as_created(name, item[name], origin):
+                different.setdefault(name, (item[name], origin))
+    for name, (value, origin) in different.items():
+        pages = (exchange for exchange in exchanges if value in _values(exchange, origin, name))
+        page = next(pages, exchanges[0])
+        ctx.expect("list.complete", *shown_as_created("each element", name, page, origin))
 
 
-def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
+def _as_created(name: str, value: Any, origin: Exchange) -> bool:
+    """True if a list shows a member as the create answered it, or as it was sent."""
+    answered, sent = origin.get(name), origin.call.document
+    if same(value, answered) or (name in sent and same(value, sent[name])):
+        return True
+    return name == "created" and same_instant(value, answered)
+
+
+def _values(page: Exchange, origin: Exchange, name: str) -> list[Any]:
     """Returns the member of the element on a page that a create made."""
     items = objects(page.get("items"))
     return [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
@@ -209,10 +206,8 @@ def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
 
 def shown_as_created(what: str, name: str, page: Exchange, origin: Exchange) -> Judgement:
     """A page shows a member of an element as its create answered or sent it."""
-    answered, values, sent = origin.get(name), _shown(page, origin, name), origin.call.document
+    answered, values = origin.get(name), _values(page, origin, name)
     expected = f"{name} of {what} as its create answered it: {show(answered)}"
     if not values:
         return expected, Unclear("the list does not show what was created"), page, origin
-    good = same(values[0], answered) or (name == "created" and same_instant(values[0], answered))
-    good = good or (name in sent and same(values[0], sent[name]))
-    return expected, "" if good else show(values[0]), page, origin
+    return expected, "" if _as_created(name, values[0], origin) else show(values[0]), page, origin

@@ -67,17 +67,17 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     gets the same answer. Amounts above a tenth of the known funds are sent only where a payout beyond these
     funds was accepted, or where only an integer overflow could make the server accept them."""
     fixture = ctx.account()
-    for made in creations(ctx.run, ctx.operation.id):
-        amount = made.body["amount"]
-        ctx.member("create.amount-exact", "of the value that was sent", made.exchange, "amount", amount)
+    for creation in creations(ctx.run, ctx.operation.id):
+        amount = creation.body["amount"]
+        ctx.member("create.amount-exact", "of the value that was sent", creation.exchange, "amount", amount)
         if "payout.amount-in-usd" in ctx.rules:
-            what = f"amount_in_usd of a payout in {made.body['currency']} above zero"
-            value = _decimal(made.exchange.get("amount_in_usd"))
-            got = show(made.exchange.get("amount_in_usd")) if value is not None and value <= 0 else ""
-            ctx.expect("payout.amount-in-usd", what, got, made.exchange)
-            if made.body["currency"] == "USD":
+            what = f"amount_in_usd of a payout in {creation.body['currency']} above zero"
+            value = _decimal(creation.exchange.get("amount_in_usd"))
+            got = show(creation.exchange.get("amount_in_usd")) if value is not None and value <= 0 else ""
+            ctx.expect("payout.amount-in-usd", what, got, creation.exchange)
+            if creation.body["currency"] == "USD":
                 what = "a payout in US dollars"
-                ctx.member("payout.amount-in-usd", what, made.exchange, "amount_in_usd", amount)
+                ctx.member("payout.amount-in-usd", what, creation.exchange, "amount_in_usd", amount)
     texts = _texts_to_send(ctx)
     first = _send_with_text(
         ctx, fixture, fixture.body(ctx.operation.id), next(texts, {}), "a valid amount", must=True
@@ -112,8 +112,8 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
 def _texts_to_send(ctx: CheckContext) -> Iterator[Mapping[Place, str]]:
     """Returns texts that servers are known to alter, and that none of the created resources had."""
     pending = Pending(ctx.operation.id)
-    for made in creations(ctx.run, ctx.operation.id):
-        pending.had(made.body)
+    for creation in creations(ctx.run, ctx.operation.id):
+        pending.had(creation.body)
     return pending.turns()
 
 

@@ -23,6 +23,7 @@ from conformance.judge import outcomes
 from conformance.judge.comparison import objects
 from conformance.judge.paging import (
     count_of_pages,
+    ids_of,
     listed,
     no_items,
     no_repeats,
@@ -62,13 +63,13 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     elements = {*stock.created, *stock.named}
     pages, cut = ctx.eventually(
         lambda: steady(ctx, stock.call, read),
-        lambda found: found[1] or elements <= {identifier for page in found[0] for identifier in page.ids},
+        lambda reading: reading[1] or elements <= {*ids_of(reading[0])},
     )
-    shown = [identifier for page in pages for identifier in page.ids]
+    ids = ids_of(pages)
     exchanges = [page.exchange for page in pages]
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
-    missing = [identifier for identifier in [*stock.created, *stock.named] if identifier not in shown]
+    missing = [identifier for identifier in [*stock.created, *stock.named] if identifier not in ids]
     if missing and cut:
         ctx.unclear(
             "list.complete",
@@ -82,7 +83,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     compared(ctx, [item for page in pages for item in page.items], stock.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.expect(rule, *outcomes.documented(RULES[rule].statement, rule, ctx.operation.id, exchanges))
-    ctx.observe("list.order", "in which order?", in_order(shown, list(stock.created)), exchanges[0])
+    ctx.observe("list.order", "in which order?", in_order(ids, list(stock.created)), exchanges[0])
 
 
 @check("list.complete", "read.delay", operations=("listAccounts",), last=True)
@@ -118,7 +119,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
             "list.complete", "the list cannot be read as a whole", *after.exchanges[:2], cause="list.walk"
         )
         return
-    shown = set(after.ids)
+    ids = set(after.ids)
     ends: list[Exchange] = []
     if after.cut:
         # The walk was cut off: read the last page, and the one before it in case others were added since.
@@ -127,11 +128,11 @@ def test_new_account_shows(ctx: CheckContext) -> None:
             ctx.send(listing.with_query(query(number, MAX_SIZE)), "one of the last pages")
             for number in (last - 1, last)
         ]
-        shown |= {identifier for end in ends if (page := page_of(end)) for identifier in page.ids}
+        ids |= {identifier for end in ends if (page := page_of(end)) for identifier in page.ids}
     else:
         still = f"{what}: all that it showed before"
         ctx.expect("list.complete", *listed(still, before.ids, after.page_exchanges))
-    if created.get("id") in shown or not after.cut:
+    if created.get("id") in ids or not after.cut:
         shows = f"{what}: that account in it"
         ctx.expect("list.complete", *listed(shows, [identifier(created)], [*after.page_exchanges, *ends]))
     else:
@@ -205,13 +206,13 @@ def test_new_elements_show(ctx: CheckContext) -> None:
     }
     for what, (size, parameters) in probes.items():
         exchange = ctx.shown(listing.with_query(parameters), what)
-        if (page := page_of(exchange)) and page.items and prepopulated(ctx.run, ctx.operation.id):
+        if (first := page_of(exchange)) and first.items and prepopulated(ctx.run, ctx.operation.id):
             what = f"{what}, by a date before all elements"
             exchange = ctx.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
         _judge_empty(ctx, exchange, what, size)
         if page_of(exchange) is not None:
             judge_by_query(ctx, exchange, "list.status-filter" if parameters else "list.defaults")
-    made: dict[str, Exchange] = {}
+    elements: dict[str, Exchange] = {}
     wallets = TRAITS[ADDS_TO[ctx.operation.id]].unique_pair
     for body in ctx.run.samples.wallets()[:2] if wallets else (None, None):
         created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
@@ -219,41 +220,41 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             stop = refusal_of_valid(created)
             ctx.unclear("list.complete", stop.reason, created, stop=stop)
             break
-        made[str(created.get("id"))] = created
+        elements[str(created.get("id"))] = created
         # Then by a filter, as before: caches may forget one query and not the other.
-        filters = active(ctx) if len(made) > 1 else []
-        what = f"the {'active ones' if filters else 'list'} after {len(made)} of its elements"
+        filters = active(ctx) if len(elements) > 1 else []
+        what = f"the {'active ones' if filters else 'list'} after {len(elements)} of its elements"
         looking = listing.with_query(query(1, DEFAULT_SIZE, filters))
         exchange = ctx.eventually(
-            functools.partial(ctx.shown, looking, what), functools.partial(shows_all, made)
+            functools.partial(ctx.shown, looking, what), functools.partial(shows_all, elements)
         )
-        found = usable_page(ctx, "list.complete", exchange, what)
-        if found is not None:
-            expected = list(made)
-            if filters and not made.keys() <= set(found.ids):
-                expected = _active_ones(ctx, listing, made)
+        page = usable_page(ctx, "list.complete", exchange, what)
+        if page is not None:
+            expected = list(elements)
+            if filters and not elements.keys() <= set(page.ids):
+                expected = _active_ones(ctx, listing, elements)
             ctx.expect("list.complete", *listed(what, expected, [exchange]))
-            judge_single_page(ctx, found, what)
+            judge_single_page(ctx, page, what)
             judge_by_query(ctx, exchange, "list.pages")
-            ctx.expect("list.complete", *only_own(ctx.run, ctx.operation.id, what, [exchange], made))
+            ctx.expect("list.complete", *only_own(ctx.run, ctx.operation.id, what, [exchange], elements))
     ctx.observe_delay("when does a new element show?")
     if "beneficiary_id" in ctx.operation.path_parameters:
-        _judge_changed(ctx, fixture, made, "updateBeneficiary", "changed")
-        _judge_changed(ctx, fixture, made, "disableBeneficiary", "disabled")
+        _judge_changed(ctx, fixture, elements, "updateBeneficiary", "changed")
+        _judge_changed(ctx, fixture, elements, "disableBeneficiary", "disabled")
 
 
-def _active_ones(ctx: CheckContext, listing: Call, made: Collection[str]) -> list[str]:
+def _active_ones(ctx: CheckContext, listing: Call, elements: Collection[str]) -> list[str]:
     """Returns the ids of those elements that the list shows as active: background jobs may change others."""
-    shown = ctx.shown(listing.with_query(query(1, DEFAULT_SIZE)), "the list, to tell which ones are active")
+    answer = ctx.shown(listing.with_query(query(1, DEFAULT_SIZE)), "the list, to tell which ones are active")
     return [
         str(item.get("id"))
-        for item in objects(shown.get("items"))
-        if item.get("status") == "active" and item.get("id") in made
+        for item in objects(answer.get("items"))
+        if item.get("status") == "active" and item.get("id") in elements
     ]
 
 
 def _judge_changed(
-    ctx: CheckContext, fixture: Account, made: dict[str, Exchange], operation: str, changed: str
+    ctx: CheckContext, fixture: Account, elements: dict[str, Exchange], operation: str, changed: str
 ) -> None:
     """Judges that a beneficiary's destinations stay listed after it is changed or disabled, where the list is
     shown, and that a destination accepted after the disable is listed too."""
@@ -263,13 +264,13 @@ def _judge_changed(
     if TRAITS[operation].disables:
         late = ctx.send(fixture.call("createPayoutDestination"), "a destination of a disabled beneficiary")
         if late.succeeded:
-            made = {**made, str(late.get("id")): late}
+            elements = {**elements, str(late.get("id")): late}
     exchange = ctx.eventually(
         functools.partial(ctx.shown, fixture.call(ctx.operation.id), what),
-        functools.partial(shows_all, made),
+        functools.partial(shows_all, elements),
     )
     if (page := page_of(exchange)) is not None:
-        ctx.expect("list.complete", *listed(what, list(made), [exchange], once=True))
+        ctx.expect("list.complete", *listed(what, list(elements), [exchange], once=True))
         judge_single_page(ctx, page, what)
     if TRAITS[operation].disables:
         # Destinations have a status of their own, which the filter must use.
@@ -280,21 +281,21 @@ def _judge_changed(
 
 
 def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:
-    found = usable_page(ctx, "list.empty", exchange, what)
-    if found is None:
+    page = usable_page(ctx, "list.empty", exchange, what)
+    if page is None:
         if exchange.succeeded and exchange.get("items") is not MISSING:
             ctx.equal("list.empty", f"{what}: items", exchange.get("items"), [], exchange)
         return
-    ctx.expect("list.empty", *no_items(f"{what}: no items", found))
-    ctx.expect("list.empty", *number_is(what, found, "total", 0))
-    if not found.items:
-        ctx.expect("list.pages", *count_of_pages(what, found, size, 0))
-        ctx.observe("list.pages-empty", "pages of an empty list", str(found.pages), exchange)
+    ctx.expect("list.empty", *no_items(f"{what}: no items", page))
+    ctx.expect("list.empty", *number_is(what, page, "total", 0))
+    if not page.items:
+        ctx.expect("list.pages", *count_of_pages(what, page, size, 0))
+        ctx.observe("list.pages-empty", "pages of an empty list", str(page.pages), exchange)
 
 
-def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
+def in_order(ids: Sequence[str], created: Sequence[str]) -> str:
     """Describes the order of a list by the elements whose order of creation is known."""
-    ours = [identifier for identifier in dict.fromkeys(shown) if identifier in set(created)]
+    ours = [identifier for identifier in dict.fromkeys(ids) if identifier in set(created)]
     expected = [identifier for identifier in created if identifier in set(ours)]
     if len(ours) < 2:
         return "cannot be told"

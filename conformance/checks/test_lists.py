@@ -46,9 +46,13 @@ def test_walking_pages(ctx: CheckContext) -> None:
 
     reading = ctx.eventually(
         lambda: steady(ctx, stock.call, read),
-        lambda found: (
+        lambda reading: (
             not ctx.operation.traits.others_add
-            or (found.counts(len(readings[0].shown)) and not found.fell and (found.shows_all or found.grew))
+            or (
+                reading.counts(len(readings[0].shown))
+                and not reading.fell
+                and (reading.shows_all or reading.grew)
+            )
         ),
     )
     if len(reading.known) > 1:
@@ -119,10 +123,10 @@ def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
             judge_totals(ctx, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
         what = f"page {number} of size {size}"
-        found = usable_page(ctx, "list.walk", exchange, what)
+        page = usable_page(ctx, "list.walk", exchange, what)
         part = first.ids[(number - 1) * size : number * size]
-        if found is not None and reading.in_order and (part or not first.cut):
-            ctx.expect("list.walk", *paging.part_of_walk(what, found, first.pages, number, size))
+        if page is not None and reading.in_order and (part or not first.cut):
+            ctx.expect("list.walk", *paging.part_of_walk(what, page, first.pages, number, size))
 
 
 def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
@@ -162,8 +166,8 @@ def test_defaults(ctx: CheckContext) -> None:
 
     def read() -> list[tuple[str, int, int, Exchange, Exchange]]:
         first = ctx.send(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
-        found = page_of(first)
-        last = pages_of(found.total, DEFAULT_SIZE) if found and found.total else 2
+        page = page_of(first)
+        last = pages_of(page.total, DEFAULT_SIZE) if page and page.total else 2
         probes = [
             ("no query", [], 1, DEFAULT_SIZE),
             ("page=1 alone", query(page=1), 1, DEFAULT_SIZE),
@@ -193,15 +197,15 @@ def test_defaults(ctx: CheckContext) -> None:
     for what, number, size, exchange, explicit in ctx.eventually(
         lambda: steady(ctx, stock.call, read), alike
     ):
-        found = usable_page(ctx, "list.defaults", exchange, what)
-        if found is not None:
-            _judge_defaults(ctx, found, explicit, what, number, size, before)
+        page = usable_page(ctx, "list.defaults", exchange, what)
+        if page is not None:
+            _judge_defaults(ctx, page, explicit, what, number, size, before)
         before = [explicit]
 
 
 def _judge_defaults(
     ctx: CheckContext,
-    found: Page,
+    page: Page,
     explicit: Exchange,
     what: str,
     number: int,
@@ -214,24 +218,24 @@ def _judge_defaults(
         if expected is not None and getattr(expected, name) != wanted:
             ctx.unclear("list.defaults", f"{name} is wrong even if spelt out", explicit, cause="list.echo")
         else:
-            ctx.expect("list.defaults", *paging.number_is(what, found, name, wanted), *before)
-    if found.size == size:
-        ctx.expect("list.pages", *paging.count_of_pages(what, found, size))
-    if expected is None or found.ids == expected.ids:
+            ctx.expect("list.defaults", *paging.number_is(what, page, name, wanted), *before)
+    if page.size == size:
+        ctx.expect("list.pages", *paging.count_of_pages(what, page, size))
+    if expected is None or page.ids == expected.ids:
         return
     # Both again, in the other order, as a status may have changed between them. A server may take numbers
     # from the request before.
     again = page_of(ctx.send(explicit.call, f"{what}, spelt out again"))
     for exchange in before:
         ctx.send(exchange.call, f"the request before {what}, again")
-    omitted = page_of(ctx.send(found.exchange.call, f"{what} again"))
-    if again is None or again.ids != expected.ids or omitted is None or omitted.ids != found.ids:
+    omitted = page_of(ctx.send(page.exchange.call, f"{what} again"))
+    if again is None or again.ids != expected.ids or omitted is None or omitted.ids != page.ids:
         ctx.unclear(
             "list.defaults", f"what page={number}&size={size} shows changes", explicit, cause="list.stable"
         )
     else:
         sentence = f"{what}: the {len(expected.items)} items of page={number}&size={size}"
-        ctx.expect("list.defaults", *paging.same_each_time(sentence, [expected, found]))
+        ctx.expect("list.defaults", *paging.same_each_time(sentence, [expected, page]))
 
 
 #: The probe whose elements background jobs may change.
@@ -271,16 +275,15 @@ def test_order_is_stable(ctx: CheckContext) -> None:
                 turns = [*turns[1:], turns[0]]
         return answers
 
+    growing = ctx.operation.traits.others_add
     for what, exchanges in steady(ctx, stock.call, read).items():
-        found = [usable_page(ctx, "list.stable", exchange, what) for exchange in exchanges]
+        answers = [usable_page(ctx, "list.stable", exchange, what) for exchange in exchanges]
+        pages = [page for page in answers if page is not None]
         # Under concurrent creates only answers with the same total are comparable.
-        totals = Counter(page.total for page in found if page is not None)
-        usual = max(totals, key=lambda total: totals[total]) if totals else None
-        growing = ctx.operation.traits.others_add
-        readings = [page for page in found if page is not None and (not growing or page.total == usual)]
+        usual = Counter(page.total for page in pages).most_common(1)
+        readings = [page for page in pages if not growing or page.total == usual[0][0]]
         if readings:
             sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
             ctx.expect("list.stable", *paging.same_each_time(sentence, readings, moving=what == _ACTIVE))
-        read_pages = [page for page in found if page is not None]
-        shown = [item for page in read_pages for item in page.items]
-        compared(ctx, shown, stock.created, [page.exchange for page in read_pages])
+        items = [item for page in pages for item in page.items]
+        compared(ctx, items, stock.created, [page.exchange for page in pages])

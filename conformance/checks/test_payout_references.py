@@ -81,9 +81,9 @@ def _cases(
         for what, body in bodies.items():
             yield at.case(RULE, f"a payout that names {whose} {what}", body=to_json(body), payee=UNKNOWN)
     for member, turn in zip(MEMBERS, IN_TURN[::2], strict=True):
-        for what, made in near(str(valid[member]), turn, TRIMMED):
+        for what, other in near(str(valid[member]), turn, TRIMMED):
             name = f"a payout whose {member} is {what}"
-            yield at.case(RULE, name, body=to_json({**valid, member: made}), payee=NEAR)
+            yield at.case(RULE, name, body=to_json({**valid, member: other}), payee=NEAR)
 
 
 def _judge_crossed(

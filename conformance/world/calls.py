@@ -46,10 +46,9 @@ def identifier(exchange: Exchange) -> str:
     value = exchange.get("id")
     # An unpaired surrogate cannot be sent back in UTF-8.
     if not isinstance(value, str) or not value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        shown = "no id" if value is MISSING else f"the id {value!r:.60}"
+        name = "no id" if value is MISSING else f"the id {value!r:.60}"
         raise Inconclusive(
-            f"{exchange.operation} answered {exchange.described()} with {shown}, "
-            "which cannot be used further",
+            f"{exchange.operation} answered {exchange.described()} with {name}, which cannot be used further",
             cause="format.id",
         )
     return value

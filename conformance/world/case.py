@@ -60,7 +60,7 @@ class Case:
 def call_of(case: Case, ids: Mapping[str, str], body: bytes | None) -> Call:
     """Builds the call of a case from ids for its path and a body with placeholders replaced."""
     described = OPERATIONS[case.operation]
-    path = re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], described.path)
+    path = re.sub(r"\{(\w+)\}", lambda parameter: ids[parameter[1]], described.path)
     key = new_key() if case.key == FRESH and described.is_post else case.key
     return Call(
         operation=case.operation,

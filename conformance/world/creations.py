@@ -52,7 +52,7 @@ def created_in(run: Run, operation: str) -> Account:
 def _created(run: Run, operation: str) -> list[CreatedResource]:
     fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
     sample = fixture.body(operation)
-    made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
+    resources = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     if TRAITS[operation].creates == "beneficiary":
         with contextlib.suppress(Inconclusive):
             # A new beneficiary must not show the destinations of another one.
@@ -67,7 +67,7 @@ def _created(run: Run, operation: str) -> list[CreatedResource]:
         # A second wallet of the sample's pair needs another account (section 4.6).
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture
-        if TRAITS[operation].creates == "account" and other_customer and len(made) > 1:
+        if TRAITS[operation].creates == "account" and other_customer and len(resources) > 1:
             where = Account(run, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
             # A second default is open, so this takes a new beneficiary, if possible a business.
@@ -79,9 +79,9 @@ def _created(run: Run, operation: str) -> list[CreatedResource]:
                 where.client, call(operation, where.ids(operation), body), f"a {operation} of {name}"
             )
             if exchange.succeeded and isinstance(exchange.document, dict):
-                made.append(CreatedResource(name, body, where, exchange))
+                resources.append(CreatedResource(name, body, where, exchange))
                 break
-    return made
+    return resources
 
 
 def _with_texts(fixture: Account, operation: str, tries: list[Body], text: str) -> list[Body]:

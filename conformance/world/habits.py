@@ -51,7 +51,7 @@ def _detect_contents(run: Run, operation: str) -> bool:
     exchange = run.lag.eventually(
         f"{operation} of a new account",
         lambda: run.send(fixture.client, listing, "does a new account come with something in it?"),
-        lambda seen: (page := page_of(seen)) is None or bool(page.items),
+        lambda answer: (page := page_of(answer)) is None or bool(page.items),
     )
     items = objects(exchange.get("items")) if page_of(exchange) else []
     known = made_by(run, operation)
@@ -68,7 +68,7 @@ def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collecti
 
 def made_by(run: Run, operation: str) -> set[str]:
     """The ids of the elements that the run has created, under any parent, for lists of an operation."""
-    return {made.id for made in run.made.resources if made.operation == ADDS_TO[operation]}
+    return {each.id for each in run.made.resources if each.operation == ADDS_TO[operation]}
 
 
 def only_own(
@@ -84,8 +84,8 @@ def only_own(
     """Judges that the pages of a list show no element of another parent; with `exact`, only the created ones
     and those that the server pre-populates."""
     pages, foreign = [page_of(exchange) for exchange in exchanges], dict(strangers or {})
-    seen = {identifier for page in pages if page is not None for identifier in page.ids}
-    others = seen - set(created)
+    ids = {identifier for page in pages if page is not None for identifier in page.ids}
+    others = ids - set(created)
     if exact and others and prepopulated(run, operation):
         exact = False
         foreign = {**dict.fromkeys(others & made_by(run, operation), "another account's"), **foreign}
@@ -146,11 +146,11 @@ def _detect_end(send: Send, fixture: Account) -> str:
             return ""
         if created <= set(first.ids[: max(0, first.total - before.total)]):
             return "start"
-        shown: list[str] = []
+        ids: list[str] = []
         begin = before.total // MAX_SIZE + 1
         for number in range(begin, min(pages_of(first.total, MAX_SIZE), begin + _LAST_PAGES) + 1):
             page = look(number, "are new accounts last?")
-            shown += page.ids if page else []
-        if created <= set(shown[before.total % MAX_SIZE :]):
+            ids += page.ids if page else []
+        if created <= set(ids[before.total % MAX_SIZE :]):
             return "end"
     return ""

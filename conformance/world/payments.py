@@ -37,21 +37,21 @@ def paid(
     """Returns a row of bodies: a payout to the first destination that the server accepts, in the given
     currency or the destination's."""
 
-    def made(fixture: Account) -> tuple[str, str, str]:
+    def payee_of(fixture: Account) -> tuple[str, str, str]:
         """Creates the payee. Raises Inconclusive where the server accepts no destination."""
         ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
         for details in destinations(fixture):
             attempt = call("createPayoutDestination", ids, details)
-            made = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
-            code = currency or made.get("currency")
-            if made.succeeded and isinstance(code, str):
-                return ids["beneficiary_id"], identifier(made), code
+            created = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
+            code = currency or created.get("currency")
+            if created.succeeded and isinstance(code, str):
+                return ids["beneficiary_id"], identifier(created), code
         raise Inconclusive("the server accepts no destination of another kind")
 
     def make(fixture: Account) -> list[dict[str, Any]]:
         with contextlib.suppress(Inconclusive):
             key = _PAID.of(f"{fixture.account_id} {currency}")
-            payee = fixture.run.cache.get(key, lambda: made(fixture))
+            payee = fixture.run.cache.get(key, lambda: payee_of(fixture))
             return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
         return []
 
@@ -120,16 +120,16 @@ class PayoutRounds:
         if self._lag is None and unmoved(turn[0], turn[-1]):
             return self._stays(turn[0])
         try:
-            found = lost(turn)
+            losses = lost(turn)
         except Unsteady as stop:
             self.judged, self.unclear = [], stop.reason
             return False
-        if found is None:
+        if losses is None:
             self.judged, self.unclear, self._lossy = [], "the balances do not show what payouts take", []
             self._disturbed += 1
             self._rest()
             return self.done
-        if found[2]:
+        if losses[2]:
             self._lossy.append(turn)
         self.judged, self.unclear = [each for turn in self._lossy or [turn] for each in turn], ""
         if len(self._lossy) >= LOST:

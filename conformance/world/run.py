@@ -167,8 +167,8 @@ class Account:
 
     def works_in(self, account_id: str) -> bool:
         """True if the fixture has an account and this is its id."""
-        made = self._parts.find(_ACCOUNT)
-        return account_id in (self._account_id, made and made.get("id"))
+        opened = self._parts.find(_ACCOUNT)
+        return account_id in (self._account_id, opened and opened.get("id"))
 
     @property
     def beneficiary(self) -> Exchange:
@@ -179,9 +179,11 @@ class Account:
         fixed = self.run.samples.over("beneficiary").keys()
         for more in ({"country_code": "GB"}, {}) if self._business and not BUSINESS.keys() & fixed else ():
             body = changed(self.body("createBeneficiary"), {**BUSINESS, **more})
-            made = self.run.send(self.client, self.call("createBeneficiary", body), "a business, to work on")
-            if made.succeeded:
-                return made
+            business = self.run.send(
+                self.client, self.call("createBeneficiary", body), "a business, to work on"
+            )
+            if business.succeeded:
+                return business
         return self.create("createBeneficiary")
 
     @property

@@ -69,10 +69,10 @@ def _kind(text: str) -> str:
 
 def places(operation: str) -> list[Place]:
     """The free texts of an operation's body that the answer echoes."""
-    shown = [field for field in request_fields(operation) if field.name in documented(operation)]
+    echoed = [field for field in request_fields(operation) if field.name in documented(operation)]
     return [
         (field.name, member)
-        for field in shown
+        for field in echoed
         for member in ("", *field.members)
         if (member in _ADDRESS_MEMBERS if member else field.name in FREE_TEXT or field.name in _SYNTACTIC)
     ]
@@ -94,14 +94,14 @@ def with_texts(
     rooms = {field.name: field.max_length or 1000 for field in request_fields(operation)}
     tries: list[Body] = [dict(body) for _ in range(3)]
     for place, text in texts.items():
-        held, name, made = at(body, place), place[1] or place[0], filled(text)
-        if held is None or len(made) > rooms[place[0]]:
+        held, name, whole = at(body, place), place[1] or place[0], filled(text)
+        if held is None or len(whole) > rooms[place[0]]:
             continue
         if usual is not None and _kind(held) != _kind(at(usual, place) or ""):
             continue
         fitting = 1 if name in _SYNTACTIC else 2 if name not in _LENIENT else 3
         for each in tries[: fitting if len(texts) > 1 else 1]:
-            each[place[0]] = {**each[place[0]], place[1]: made} if place[1] else made
+            each[place[0]] = {**each[place[0]], place[1]: whole} if place[1] else whole
     return [each for number, each in enumerate(tries) if each not in (body, *tries[:number])]
 
 

@@ -131,8 +131,8 @@ def _digits_from(zero: int) -> str:
 def respelled(value: Any, amount: str) -> Any:
     """Applies the defect of a refused value to another plain amount; None where that is not possible."""
     make = _RESPELLED.get(value) if isinstance(value, str | float) else None
-    made = make(amount) if make else None
-    return None if made == amount else made
+    spelling = make(amount) if make else None
+    return None if spelling == amount else spelling
 
 
 def named(entry: Value) -> str:

@@ -73,7 +73,7 @@ class Lanes:
 
     def begin(self, jobs: Mapping[str, Job]) -> None:
         """Starts jobs, by node id in the order of the run."""
-        for nodeid, job in sorted(jobs.items(), key=lambda each: not each[1].waits):
+        for nodeid, job in sorted(jobs.items(), key=lambda each: not each[1].waits or each[1].last):
             self._futures[nodeid] = self._queued(job)
         # Not before: a check that waits looks for others.
         for _ in jobs:

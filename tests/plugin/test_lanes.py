@@ -42,24 +42,24 @@ class Worked:
 
 
 class Judged:
-    """A check, `waits` or not."""
+    """A check, `waits` or not, `last` or not."""
 
-    def __init__(self, waits: bool = False) -> None:
-        self.waits = waits
+    def __init__(self, waits: bool = False, last: bool = False) -> None:
+        self.waits, self.last = waits, last
 
 
 def lanes_of(count: int, **functions: Callable[[Any], object]) -> Lanes:
     return Lanes(lambda number: Worked(number, functions), count)  # type: ignore[arg-type, return-value]
 
 
-def jobs(*names: str, waits: bool = False) -> dict[str, Any]:
-    made = [Job(Judged(waits), name) for name in names]  # type: ignore[arg-type]
-    return {job.parameter: job for job in made}
+def jobs(*names: str, waits: bool = False, last: bool = False) -> dict[str, Any]:
+    return {name: Job(Judged(waits, last), name) for name in names}  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
 def waiting_by_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Job, "waits", property(lambda job: job.judged.waits))
+    monkeypatch.setattr(Job, "last", property(lambda job: job.judged.last))
 
 
 def test_jobs_run_at_once_each_on_a_worker_of_its_own() -> None:
@@ -104,6 +104,17 @@ def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
     ahead.begin(three)
     assert [ahead.outcome(name, job).ledger.sent for name, job in three.items()] == [1, 1, 1]
     assert order == ["waits", "waits", "other", "has waited", "has waited"]
+
+
+def test_what_looks_back_on_the_run_begins_at_its_end_though_it_waits() -> None:
+    order: list[str] = []
+    named = {name: lambda worker, name=name: order.append(name) for name in ("back", "first", "other")}
+    ahead = lanes_of(1, **named)
+    three = jobs("other") | jobs("back", waits=True, last=True) | jobs("first", waits=True)
+    ahead.begin(three)
+    for name, job in three.items():
+        ahead.outcome(name, job)
+    assert order == ["first", "other", "back"]
 
 
 def test_a_job_that_is_asked_for_runs_while_another_waits_whose_wait_ends_with_the_run() -> None:

@@ -11,14 +11,15 @@ import functools
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import hypothesis
 from hypothesis import Phase
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.errors import Flaky
+from hypothesis.strategies import SearchStrategy
 from msgspec.structs import replace
 
 from conformance.checks.check import CheckContext
@@ -31,6 +32,8 @@ from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
 from conformance.world.run import Run
+
+T = TypeVar("T")
 
 #: A rule on an operation.
 Key = tuple[str, str]
@@ -71,7 +74,22 @@ class Examples(CheckContext):
         #: Rule and operation -> exchanges of the last example that broke it.
         self._failed: dict[Key, list[int]] = {}
 
-    # ------------------------------------------------------------------ the running example
+    # ------------------------------------------------------------------ examples
+
+    def draw(
+        self, settings: FuzzSettings, part: str, cases: SearchStrategy[T], perform: Callable[[T], Any]
+    ) -> None:
+        """Performs examples of a part; within `recording`."""
+
+        @settings_of(settings, part)
+        @hypothesis.seed(seed_of(settings, part))
+        @hypothesis.given(cases)
+        def answers_are_right(case: T) -> None:
+            self.begin()
+            with self.performing():
+                perform(case)
+
+        answers_are_right()
 
     def begin(self) -> None:
         """Starts an example. Raises Stop when time is up."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import hypothesis
 from hypothesis import strategies as st
 
 from conformance.checks.engine import Engine, Step
@@ -16,7 +15,7 @@ from conformance.contract import json_text
 from conformance.contract.fields import UNIQUE, documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.examples import Broken, Examples, seed_of, settings_of
+from conformance.fuzz.examples import Broken, Examples
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free, payee_of
 from conformance.fuzz.generation import generated
@@ -60,7 +59,7 @@ class Fuzzer(Engine):
         case = replace(case, name=described(case, call, self._drawn), front_end=is_odd(call.target))
         self._expected = self.expected(case, call)
         try:
-            refused = f"a refusal of {case.name}"
+            refused = f"a refused request, {case.name}"
             (answer,) = self.batch(
                 [Step(self, case, call)], [self] if self._watched(case) else (), what=refused
             )
@@ -180,8 +179,8 @@ class Fuzzer(Engine):
         if verdict.plain:
             judge_members(self.ctx, rule, answer, sent, what)
         state = {name: before.get(name) for name in documented(self.operation)}
-        told = f"as before {what}"
-        judge_members(self.ctx, rule, answer, state, told, but=MOVING | sent.keys(), shown_by=[before])
+        sentence = f"as before {what}"
+        judge_members(self.ctx, rule, answer, state, sentence, but=MOVING | sent.keys(), shown_by=[before])
 
 
 def _unique(valid: ValidBody, document: dict[str, Any]) -> bool:
@@ -241,22 +240,12 @@ def fuzz(run: Run, operation: str, settings: FuzzSettings, check: str) -> list[C
 
     Raises Inconclusive when the server refuses to create the fixtures.
     """
-    part = f"fuzz {operation}"
     examples = Examples(run, operation, check, settings.share())
     fuzzer = Fuzzer(examples)
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     with examples.recording():
         cases = st.one_of(*odd_requests(operation, valid, foreign=foreign), *generated(operation, valid))
-
-        @settings_of(settings, part)
-        @hypothesis.seed(seed_of(settings, part))
-        @hypothesis.given(cases)
-        def answers_are_right(case: Case) -> None:
-            examples.begin()
-            with examples.performing():
-                fuzzer.perform(case)
-
-        answers_are_right()
+        examples.draw(settings, f"fuzz {operation}", cases, fuzzer.perform)
     return [*examples.concluded(), *unreached(examples, operation)]
 
 

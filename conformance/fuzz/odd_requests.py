@@ -179,14 +179,10 @@ def _notations(valid: ValidBody) -> SearchStrategy[bytes]:
     def notation(draw: DrawFn) -> bytes:
         body = {**valid.body, **{name: draw(words) for name in free if draw(st.booleans())}}
         ordered = {name: body[name] for name in draw(st.permutations(sorted(body)))}
-        style = draw(st.sampled_from(("compact", "spaced", "indented", "escaped", "padded")))
-        if style == "compact":
-            return to_json(ordered)
-        if style == "escaped":
-            return json.dumps(ordered).replace("/", "\\/").encode()
-        indent = draw(st.integers(0, 3)) if style == "indented" else None
-        text = json.dumps(ordered, ensure_ascii=False, indent=indent)
-        return (f" \r\n\t{text}\n " if style == "padded" else text).encode()
+        escaped, indent = draw(st.booleans()), draw(st.none() | st.integers(0, 3))
+        text = json.dumps(ordered, ensure_ascii=escaped, indent=indent)
+        text = text.replace("/", "\\/") if escaped else text
+        return draw(st.sampled_from(("{}", " \r\n\t{}\n "))).format(text).encode()
 
     return notation()
 

@@ -54,8 +54,8 @@ class Response:
 
     def with_header(self, name: bytes, value: bytes | None) -> Response:
         """A copy with a header set, or removed if the value is None."""
-        kept = [(key, old) for key, old in self.headers if key.lower() != name.lower()]
-        return replace(self, headers=kept if value is None else [*kept, (name, value)])
+        others = [(key, old) for key, old in self.headers if key.lower() != name.lower()]
+        return replace(self, headers=others if value is None else [*others, (name, value)])
 
 
 def encode(document: Any) -> bytes:

@@ -43,13 +43,13 @@ def route(server: Server, ctx: Context) -> None:
     if len(ctx.request.body) > server.behaviour.body_limit:
         raise Refusal("body_too_large")
     prefix = server.prefix
-    found = match(ctx.path[len(prefix) :]) if ctx.path.startswith(prefix) else None
-    if found is None:
+    documented = match(ctx.path[len(prefix) :]) if ctx.path.startswith(prefix) else None
+    if documented is None:
         raise Refusal("unknown_path")
-    operation = found.methods.get(ctx.request.method)
+    operation = documented.methods.get(ctx.request.method)
     if operation is None:
-        raise Refusal("unknown_method", headers=[(b"allow", ", ".join(sorted(found.methods)).encode())])
-    ctx.operation, ctx.params = operation, found.params
+        raise Refusal("unknown_method", headers=[(b"allow", ", ".join(sorted(documented.methods)).encode())])
+    ctx.operation, ctx.params = operation, documented.params
 
 
 def run(behaviour: Behaviour, ctx: Context) -> Response:

@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from conformance.fuzz.examples import Examples, seed_of, settings_of
+from conformance.fuzz.examples import Examples, settings_of
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.judge.cells import Cell
@@ -31,17 +30,12 @@ def explore(judge: Callable[[Examples, int], Any], **more: Any) -> tuple[Example
     settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
     examples, tried = Examples(Run(TARGET), "createAccount", "test"), []
 
-    @settings_of(settings, "part")
-    @hypothesis.seed(seed_of(settings, "part"))
-    @hypothesis.given(st.integers(0, 100_000))
-    def test(number: int) -> None:
-        examples.begin()
-        with examples.performing():
-            tried.append(number)
-            judge(examples, number)
+    def perform(number: int) -> None:
+        tried.append(number)
+        judge(examples, number)
 
     with examples.recording():
-        test()
+        examples.draw(settings, "part", st.integers(0, 100_000), perform)
     return examples, tried
 
 

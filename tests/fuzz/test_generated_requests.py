@@ -96,7 +96,12 @@ class AlwaysTwice(Behaviour):
         (NegativeAmounts, "createPayin", "fields.payin-amount-positive", 'amount "-0": a refusal'),
         (NoNul, "createVirtualAccount", "http.no-server-error", '`currency` "\\u0000"'),
         (WantsTitles, "createBeneficiary", "fields.accepts-valid", "without `title`"),
-        (AlwaysTwice, "createVirtualAccount", "refusal.changes-nothing", 'a refusal of `label` "0"'),
+        (
+            AlwaysTwice,
+            "createVirtualAccount",
+            "refusal.changes-nothing",
+            "a refused request, without `currency`",
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -9,6 +9,7 @@ import multiprocessing
 import re
 import socket
 import time
+import uuid
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from pathlib import Path
@@ -142,79 +143,118 @@ def test_dates(text: str, micros: int | None) -> None:
     assert parse_instant(text) == micros
 
 
-# ---------------------------------------------------------------------- upgrade
+# ---------------------------------------------------------------------- HTTP
 
 
 H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\n"
 
-BODY = json.dumps({"name": "x" * 200}).encode()
+BODY = ' {"name": "Zoë"}\n'.encode()
 
 
-@contextlib.contextmanager
-def connected() -> Iterator[tuple[socket.socket, BinaryIO, Seeded]]:
-    """A connection to a new server as socket and file, and the seeded data."""
+class Connection:
+    """A connection to a new server."""
+
+    def __init__(self, seeded: Seeded, connection: socket.socket, answers: BinaryIO) -> None:
+        self.tenant, self.send, self.answers = seeded.primary, connection.sendall, answers
+        self.accounts = f"/v1/customers/{self.tenant.customer_id}/accounts"
+
+    def signed(self, method: str, target: str = "", body: bytes = b"", more: bytes = b"") -> bytes:
+        """Returns the head of a signed request, of the accounts by default."""
+        target = target or self.accounts
+        key, secret = self.tenant.api_key, self.tenant.secret
+        headers = signing.signed_headers(key, secret, method, target.encode(), body)
+        headers |= {"Host": "x", "Idempotency-Key": str(uuid.uuid4())}
+        if b"chunked" not in more:
+            headers["Content-Length"] = str(len(body))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
+        return f"{method} {target} HTTP/1.1\r\n".encode() + lines + more + b"\r\n"
+
+    def answer(self, *, head: bool = False) -> tuple[int, dict[bytes, bytes], Any]:
+        """Reads status, headers and document of the next answer, to HEAD without a document."""
+        status, headers = int(self.answers.readline().split()[1]), {}
+        while line := self.answers.readline().strip():
+            name, _, value = line.partition(b": ")
+            headers[name.lower()] = value
+        body = b"" if head else self.answers.read(int(headers[b"content-length"]))
+        return status, headers, json.loads(body) if headers.get(b"content-type") == JSON and body else body
+
+
+JSON = b"application/json"
+
+
+@pytest.fixture
+def connection() -> Iterator[Connection]:
     server, seeded = new_server()
     with served(server) as url:
         address = urlsplit(url)
         with (
-            socket.create_connection((address.hostname, address.port), timeout=10) as connection,
-            connection.makefile("rb") as answers,
+            socket.create_connection((address.hostname, address.port), timeout=10) as connected,
+            connected.makefile("rb") as answers,
         ):
-            yield connection, answers, seeded
-
-
-def signed(seeded: Seeded, method: str, body: bytes = b"", more: bytes = b"") -> tuple[bytes, bytes]:
-    """Returns head and body of a request for the accounts of the customer."""
-    own = seeded.primary
-    target = f"/v1/customers/{own.customer_id}/accounts"
-    headers = signing.signed_headers(own.api_key, own.secret, method, target.encode(), body)
-    headers |= {"Host": "x", "Idempotency-Key": "f47ac10b-58cc-4372-a567-0e02b2c3d479"}
-    if b"chunked" not in more:
-        headers["Content-Length"] = str(len(body))
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
-    return f"{method} {target} HTTP/1.1\r\n".encode() + lines + more + b"\r\n", body
-
-
-def answered(answers: BinaryIO) -> tuple[int, Any]:
-    """Returns status and document of the next answer on a connection."""
-    status = int(answers.readline().split()[1])
-    length = 0
-    while line := answers.readline().strip():
-        name, _, value = line.partition(b":")
-        length = int(value) if name.lower() == b"content-length" else length
-    return status, json.loads(answers.read(length))
+            yield Connection(seeded, connected, answers)
 
 
 @pytest.mark.parametrize(("size", "more"), [(1, b""), (7, b""), (100_000, H2C)])
-def test_the_body_arrives_however_the_request_is_cut(size: int, more: bytes) -> None:
-    with connected() as (connection, answers, seeded):
-        whole = b"".join(signed(seeded, "POST", BODY, more))
-        for at in range(0, len(whole), size):
-            connection.sendall(whole[at : at + size])
-        status, document = answered(answers)
-    assert status < 300
-    assert document["name"] == "x" * 200
+def test_the_body_arrives_however_the_request_is_cut(connection: Connection, size: int, more: bytes) -> None:
+    whole = connection.signed("POST", "", BODY, more) + BODY
+    for at in range(0, len(whole), size):
+        connection.send(whole[at : at + size])
+    status, _, document = connection.answer()
+    assert (status, document["name"]) == (201, "Zoë")
 
 
-def test_a_body_in_chunks_arrives() -> None:
-    with connected() as (connection, answers, seeded):
-        head, body = signed(seeded, "POST", BODY, H2C + b"Transfer-Encoding: chunked\r\n")
-        connection.sendall(head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
-        status, document = answered(answers)
-    assert status < 300
-    assert document["name"] == "x" * 200
+@pytest.mark.parametrize("more", [b"", H2C])
+def test_a_body_in_chunks_arrives(connection: Connection, more: bytes) -> None:
+    head = connection.signed("POST", "", BODY, more + b"Transfer-Encoding: chunked\r\n")
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:5], BODY[5:], b""))
+    connection.send(head + chunks)
+    status, _, document = connection.answer()
+    assert (status, document["name"]) == (201, "Zoë")
 
 
-def test_the_connection_goes_on_with_several_requests_at_once() -> None:
-    with connected() as (connection, answers, seeded):
+def test_a_large_body_is_refused(connection: Connection) -> None:
+    large = b" " * 3_000_000
+    connection.send(connection.signed("POST", "", large) + large)
+    status, headers, document = connection.answer()
+    assert (status, headers[b"content-type"], document["error"]["code"]) == (413, JSON, "body_too_large")
+
+
+def test_the_connection_goes_on_with_several_requests_at_once(connection: Connection) -> None:
+    for _ in range(2):
+        connection.send(connection.signed("GET", more=H2C) + connection.signed("GET"))
         for _ in range(2):
-            connection.sendall(b"".join([*signed(seeded, "GET", b"", H2C), *signed(seeded, "GET")]))
-            for _ in range(2):
-                status, document = answered(answers)
-                assert (status, document["total"]) == (200, 1)
+            status, _, document = connection.answer()
+            assert (status, document["total"]) == (200, 1)
 
 
-def test_a_tunnel_is_refused() -> None:
-    with connected() as (connection, answers, _):
-        connection.sendall(b"CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n")
-        assert answers.readline().split()[1] == b"400"
+def test_other_methods_and_paths_are_refused(connection: Connection) -> None:
+    for method, path, wanted in (
+        ("HEAD", "", 405),
+        ("OPTIONS", "", 405),
+        ("DELETE", "", 405),
+        ("GET", "/v1/nothing", 404),
+        ("POST", "/v1/transfers/payouts", 404),
+        ("GET", "//v1", 404),
+    ):
+        connection.send(connection.signed(method, path))
+        status, headers, document = connection.answer(head=method == "HEAD")
+        assert (status, headers[b"content-type"], b"allow" in headers) == (wanted, JSON, wanted == 405), (
+            method
+        )
+        assert method == "HEAD" or document["error"].keys() == {"type", "code", "message"}
+
+
+@pytest.mark.parametrize(
+    ("garbage", "statuses"),
+    [
+        (b"CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n", (400,)),
+        (b"nonsense\r\n\r\n", (400,)),
+        (b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", (400, 404)),
+        (b"GET / HTTP/9.9\r\n\r\n", (400, 404)),
+    ],
+)
+def test_tunnels_and_what_is_no_http_are_refused(
+    connection: Connection, garbage: bytes, statuses: tuple[int, ...]
+) -> None:
+    connection.send(garbage)
+    assert int(connection.answers.readline().split()[1]) in statuses

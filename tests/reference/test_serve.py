@@ -25,7 +25,6 @@ import pytest
 
 from conformance.cli.main import main
 from conformance.cli.serve import log_line
-from conformance.contract import signing
 from conformance.reference.core_messages import Request, Response
 from conformance.target.file import Organization, load
 from conformance.wire.client import Client
@@ -230,12 +229,6 @@ def embedded() -> Iterator[Running]:
         process.communicate()
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Running]:
-    with serving("--prefix", "/api") as running:
-        yield running
-
-
 def test_embedded_serves_and_stops_cleanly() -> None:
     with embedded() as running:
         assert running.client().send(_create(running.accounts)).status == 201
@@ -258,64 +251,3 @@ def test_embedded_ends_with_its_parent() -> None:
             return tried.connect_ex((address.hostname, address.port)) != 0
 
     _wait_for(ended)
-
-
-def _exchange(running: Running, raw: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Sends bytes on a connection of their own; returns status, headers and body of the answer."""
-    address = urlsplit(running.target["base_url"])
-    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-        connection.sendall(raw)
-        head, body = b"", b""
-        while b"\r\n\r\n" not in head:
-            chunk = connection.recv(65536)
-            assert chunk, head
-            head += chunk
-        head, _, body = head.partition(b"\r\n\r\n")
-        lines = head.decode("latin-1").split("\r\n")
-        headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
-        while not raw.startswith(b"HEAD") and len(body) < int(headers["content-length"]):
-            body += connection.recv(65536)
-    return int(lines[0].split()[1]), headers, body
-
-
-def _raw(running: Running, method: str, path: str, body: bytes = b"", extra: str = "") -> bytes:
-    target = "/api" + path
-    primary = running.target["primary"]
-    head = signing.signed_headers(primary["api_key"], primary["secret"], method, target.encode(), body)
-    head["Idempotency-Key"] = str(uuid.uuid4())
-    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-    return f"{method} {target} HTTP/1.1\r\nHost: x\r\n{lines}{extra}\r\n".encode()
-
-
-def test_bodies_reach_the_server_as_sent(server: Running) -> None:
-    body = ' {"name": "Zoë"}\n'.encode()
-    sized = _raw(server, "POST", server.accounts, body, f"Content-Length: {len(body)}\r\n") + body
-    assert _exchange(server, sized)[0] == 201
-    chunked = _raw(server, "POST", server.accounts, body, "Transfer-Encoding: chunked\r\n")
-    chunked += b"5\r\n" + body[:5] + b"\r\n" + b"%x\r\n" % len(body[5:]) + body[5:] + b"\r\n0\r\n\r\n"
-    assert _exchange(server, chunked)[0] == 201
-    large_list = b" " * 3_000_000
-    sized = (
-        _raw(server, "POST", server.accounts, large_list, f"Content-Length: {len(large_list)}\r\n")
-        + large_list
-    )
-    status, headers, answer = _exchange(server, sized)
-    assert (status, headers["content-type"]) == (413, "application/json")
-    assert json.loads(answer)["error"]["code"] == "body_too_large"
-
-
-def test_other_methods_and_paths_and_no_http_are_refused(server: Running) -> None:
-    for method, path, wanted in (
-        ("HEAD", server.accounts, 405),
-        ("OPTIONS", server.accounts, 405),
-        ("DELETE", server.accounts, 405),
-        ("GET", "/v1/nothing", 404),
-        ("POST", "/v1/transfers/payouts", 404),
-        ("GET", "//v1", 404),
-    ):
-        status, headers, body = _exchange(server, _raw(server, method, path))
-        assert (status, headers["content-type"]) == (wanted, "application/json"), method
-        assert ("allow" in headers) == (wanted == 405)
-        assert method == "HEAD" or set(json.loads(body)["error"]) == {"type", "code", "message"}
-    for garbage in (b"nonsense\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
-        assert _exchange(server, garbage)[0] in (400, 404)

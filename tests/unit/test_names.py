@@ -15,7 +15,7 @@ from tests.support.sources import trees
 PARTICIPLES = {"told", "shown", "seen", "kept", "given", "made", "found"}
 
 #: Most values that may be named by one; lower it with each that gets a noun.
-MOST = 25
+MOST = 20
 
 
 def values(tree: ast.AST) -> Iterator[str]:

@@ -145,8 +145,8 @@ class Lists(Validation, Resources, Rendering):
 
     def conditions(self, ctx: Context, query: Query) -> list[Condition]:
         """All conditions on the elements: list.filters-combine."""
-        found = (getattr(self, f"{name}_condition")(ctx, query) for name in FILTERS[ctx.operation])
-        return [condition for condition in found if condition is not None]
+        conditions = (getattr(self, f"{name}_condition")(ctx, query) for name in FILTERS[ctx.operation])
+        return [condition for condition in conditions if condition is not None]
 
     def statuses_condition(self, ctx: Context, query: Query) -> Condition | None:
         """The `statuses` filter: list.status-filter, list.several-statuses."""

@@ -158,8 +158,8 @@ class Rendering(Base):
         if value is None:
             return None
         text = str(value)
-        shown = min(4, len(text) // 6)
-        return f"{text[:shown]}****{text[len(text) - shown :]}"
+        ends = min(4, len(text) // 6)
+        return f"{text[:ends]}****{text[len(text) - ends :]}"
 
     # ------------------------------------------------------------------ payouts and payins
 

@@ -29,11 +29,12 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.reference.behaviour import Behaviour
@@ -105,10 +106,14 @@ Values = Iterable[Any] | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Only:
-    """A value of `each` for some operations only."""
+    """A value of `each` for some operations only. Raises ValueError for an unknown one."""
 
     value: Any
-    operations: Iterable[str]
+    operations: Collection[str]
+
+    def __post_init__(self) -> None:
+        if unknown := {*self.operations} - OPERATIONS.keys():
+            raise ValueError(f"no operations: {', '.join(sorted(unknown))}")
 
 
 #: A refusal, its kind, or its status, type and code.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from conformance.contract import signing
@@ -283,7 +283,7 @@ STEPS = {
 }
 
 #: What is done, the steps before which, and the operations.
-LOOKS: dict[str, tuple[Callable[[Any, Context], Any], str, Iterable[str]]] = {
+LOOKS: dict[str, tuple[Callable[[Any, Context], Any], str, Collection[str]]] = {
     "an unknown or foreign resource": (resolving(), "headers key signature nonce", OPERATIONS),
     "an unknown resource": (resolving("unknown_parent", "missing_child"), "headers signature", OPERATIONS),
     "a foreign parent": (resolving("foreign_parent"), "headers signature nonce", OPERATIONS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance._text import count, listed, one_line, visible
 from conformance.contract.needs import first, waiting
@@ -55,59 +55,61 @@ class Item:
 
 @dataclass(frozen=True)
 class Section:
-    """A titled list of items. `tone` is bad, unsure, suite or empty. In a short report a brief section has a
-    line for each item, others have all facts on lines of their own."""
+    """A titled list of items. `tone` is bad, unsure or suite. In a short report a brief section has a line
+    for each item, others have all facts on lines of their own."""
 
     name: str
     title: str
     tone: str
-    items: tuple[Item, ...]
     about: str = ""
     brief: bool = False
+    items: tuple[Item, ...] = ()
+
+
+#: The sections, the most urgent first.
+_SECTIONS = (
+    Section("errors", "Errors of the suite itself", "suite"),
+    Section(
+        "lacking",
+        "Not implemented",
+        "bad",
+        "A valid request to these operations was answered like one to an undocumented path. No other rule "
+        "fails because of it.",
+    ),
+    Section("broken", "What is broken", "bad"),
+    Section("stale", "Known failures to delete", "bad"),
+    Section(
+        "warnings",
+        "Warnings",
+        "unsure",
+        "The specification implies these rules, it does not state them.",
+        True,
+    ),
+    Section("known", "Known failures", "unsure", brief=True),
+    Section(
+        "inconclusive",
+        "Inconclusive",
+        "unsure",
+        "Neither passed nor failed; a required rule that is inconclusive makes the run incomplete.",
+    ),
+)
 
 
 def sections(document: Document) -> list[Section]:
-    """The sections that have something to say, the most urgent first."""
-    broken: list[Item] = []
-    warnings: list[Item] = []
-    known: list[Item] = []
+    """The sections that have something to say."""
+    items = grouped(_items(document))
+    return [replace(each, items=tuple(items[each.name])) for each in _SECTIONS if each.name in items]
+
+
+def _items(document: Document) -> Iterator[tuple[str, Item]]:
+    """The items of all sections, each with the name of its section."""
+    yield from (("errors", Item(one_line(error, 600))) for error in dict.fromkeys(document.errors))
+    yield from (("lacking", item) for item in _missing(document))
     for cause in _causes(document):
-        (known if cause.known else broken if cause.failing else warnings).append(_violation(document, cause))
-    every = (
-        Section(
-            "errors",
-            "Errors of the suite itself",
-            "suite",
-            tuple(Item(one_line(error, 600)) for error in dict.fromkeys(document.errors)),
-        ),
-        Section(
-            "lacking",
-            "Not implemented",
-            "bad",
-            tuple(_missing(document)),
-            "A valid request to these operations was answered like one to an undocumented path. No other "
-            "rule fails because of it.",
-        ),
-        Section("broken", "What is broken", "bad", tuple(broken)),
-        Section("stale", "Known failures to delete", "bad", tuple(_stale(document))),
-        Section(
-            "warnings",
-            "Warnings",
-            "unsure",
-            tuple(warnings),
-            "The specification implies these rules, it does not state them.",
-            brief=True,
-        ),
-        Section("known", "Known failures", "unsure", tuple(known), brief=True),
-        Section(
-            "inconclusive",
-            "Inconclusive",
-            "unsure",
-            tuple(_inconclusive(document)),
-            "Neither passed nor failed; a required rule that is inconclusive makes the run incomplete.",
-        ),
-    )
-    return [section for section in every if section.items]
+        name = "known" if cause.known else "broken" if cause.failing else "warnings"
+        yield name, _violation(document, cause)
+    yield from (("stale", item) for item in _stale(document))
+    yield from (("inconclusive", item) for item in _inconclusive(document))
 
 
 def where(operations: Sequence[str], every: Sequence[OperationRecord]) -> str:

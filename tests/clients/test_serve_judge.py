@@ -98,7 +98,8 @@ def test_exec_judges_a_command_and_exits_by_the_verdict(
 def test_a_signal_ends_the_command_and_leaves_a_report(tmp_path: Path, number: signal.Signals) -> None:
     words = [sys.executable, "-m", "conformance.cli", "serve", "--judge", "--port", "0"]
     process = subprocess.Popen(
-        [*words, "--exec", "touch begun; exec sleep 60"],
+        # A signal while the command is being started would leave it behind, with this end of the pipe.
+        [*words, "--exec", "sleep 0.5; touch begun; exec sleep 60"],
         cwd=tmp_path,
         env=environment(),
         stdout=subprocess.PIPE,

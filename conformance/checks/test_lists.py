@@ -136,14 +136,20 @@ def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
     if first.broken is not None:
         usable_page(ctx, "list.walk", first.broken, "a page of a list")
         return
-    for done in reading.walks[1:]:
+    ids, before = first.ids, earlier.walks[0].pages[:1]
+    if reading.fell:
+        # Replicas of different age answered: only what was shown long before must be there.
+        long = first.exchanges[0].started - earlier.walks[0].exchanges[-1].arrived >= ctx.run.lag.within
+        ids = [identifier for identifier in ids if long and identifier in earlier.shown]
+        before = before if long else []
+    for done in reading.walks[1:] if ids else ():
         if done.broken is None and not done.cut and not first.cut:
             what = f"pages of size {done.size}: what those of size {first.size} showed"
-            ctx.expect("list.walk", *paging.listed(what, first.ids, done.page_exchanges))
+            ctx.expect("list.walk", *paging.listed(what, ids, done.page_exchanges))
     pages = [page for done in reading.walks for page in done.pages]
     pages += [page for _, _, exchange in reading.samples if (page := page_of(exchange))]
     what = "a list that others add to: a total that no page changes"
-    ctx.expect("list.walk", *paging.one_total(what, earlier.walks[0].pages[0], pages))
+    ctx.expect("list.walk", *paging.one_total(what, before, pages))
 
 
 def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:

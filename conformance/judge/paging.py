@@ -263,13 +263,14 @@ def same_elements(what: str, page: Page, other: Page) -> Judgement:
     return what, got, page.exchange, other.exchange
 
 
-def one_total(what: str, earlier: Page, pages: Sequence[Page]) -> Judgement:
+def one_total(what: str, earlier: Sequence[Page], pages: Sequence[Page]) -> Judgement:
     """In a list that grows while it is read, no total is less than the elements of an earlier page, and
     totals do not differ systematically between first pages and the rest."""
-    exchanges = [page.exchange for page in (earlier, *pages)]
-    short = [page for page in pages if page.total is not None and page.total < len(earlier.items)]
+    exchanges = [page.exchange for page in (*earlier, *pages)]
+    least = max((len(page.items) for page in earlier), default=0)
+    short = [page for page in pages if page.total is not None and page.total < least]
     if short:
-        got = f"total {short[0].total}, fewer than the {len(earlier.items)} elements of one page"
+        got = f"total {short[0].total}, fewer than the {least} elements of one page"
         return what, got, *exchanges
     first = {page.total for page in pages if page.page == 1}
     rest = {page.total for page in pages if page.page != 1}

@@ -17,10 +17,13 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.world.habits import GROWING_END
 from conformance.world.known_lists import large_list, small_list
+from conformance.world.lag import MOST_IN_VAIN
 from conformance.world.list_elements import LARGE
 from tests.faults.harness import LossyTransport, catch
 from tests.prove.selection import by_id
 from tests.support.runs import broken, judged, run_on
+from tests.variants.catalogue import CHOICES
+from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.jobs import accounts_furnished
 from tests.variants.surroundings import crowded_customer
@@ -120,3 +123,13 @@ def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str)
     assert len(large_list(run.alone(), "listAccounts").created) > LARGE - 10
     check = load_checks()["test_resources.test_labels_of_many"]
     assert "create.echo" in broken(run_check(check, "createAccount", run)[0])
+
+
+@hurried()
+def test_replicas_of_different_age_lose_no_element_where_nobody_waits_any_more() -> None:
+    check = load_checks()["test_lists.test_walking_pages"]
+    for _ in range(3):
+        run = run_on(compose(CHOICES["ListsUneven"], CHOICES["OtherClients"]))
+        for _ in range(MOST_IN_VAIN):
+            run.lag.eventually("listAccounts", lambda: 0, lambda _: False)
+        assert not broken(run_check(check, "listAccounts", run)[0])

@@ -21,17 +21,18 @@ from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import CreatedRecord
 
-#: Name of a verdict -> exit status. Only `conforms` asserts that the user's server meets every rule.
-EXIT_STATUS = {
-    "conforms": 0,
-    "partial": 0,
-    "known failures": 0,
-    "embedded": 0,
-    "violations": 1,
-    "outdated": 1,
-    "interrupted": 2,
-    "error": 3,
-    "incomplete": 6,
+#: Name of a verdict -> exit status, and tone of reports. Only `conforms` asserts that the user's server meets
+#: every rule.
+VERDICTS = {
+    "conforms": (0, "good"),
+    "partial": (0, "part"),
+    "known failures": (0, "known"),
+    "embedded": (0, "good"),
+    "violations": (1, "bad"),
+    "outdated": (1, "bad"),
+    "interrupted": (2, "unsure"),
+    "error": (3, "suite"),
+    "incomplete": (6, "unsure"),
 }
 
 #: The column of known failures in the numbers of cells.
@@ -115,11 +116,15 @@ class VerdictRecord(msgspec.Struct, frozen=True):
             "conforms, and no other was judged. violations: a rule is broken. interrupted: somebody stopped "
             "the run. incomplete: no violation was seen, but something could not be exercised. outdated: the "
             "list of known failures has entries to delete. error: the suite itself failed.",
-            enum=list(EXIT_STATUS),
+            enum=list(VERDICTS),
         ),
     ]
     exit_status: Annotated[
-        int, says("The status that the command ended with.", enum=sorted(set(EXIT_STATUS.values())))
+        int,
+        says(
+            "The status that the command ended with.",
+            enum=sorted({status for status, _ in VERDICTS.values()}),
+        ),
     ]
     sentence: Annotated[str, says("The verdict in a sentence.")]
     notes: Annotated[tuple[str, ...], says("What the sentence leaves out.")]
@@ -129,6 +134,11 @@ class VerdictRecord(msgspec.Struct, frozen=True):
         Count, says("Cells that fail the run: violated, of a level that counts, and not known.")
     ] = 0
     known: Annotated[Count, says("Violated cells that the list of known failures excuses.")] = 0
+
+    @property
+    def tone(self) -> str:
+        """The tone of reports: good, part, known, bad, unsure or suite."""
+        return VERDICTS[self.name][1]
 
 
 class OperationRecord(msgspec.Struct, frozen=True):

@@ -22,24 +22,8 @@ SIGNS = {
     KNOWN: "✗",
 }
 
-#: Name of a run's verdict -> tone; bad for all others.
-_TONES = {
-    "conforms": "good",
-    "embedded": "good",
-    "partial": "part",
-    "known failures": "known",
-    "interrupted": "unsure",
-    "incomplete": "unsure",
-    "error": "suite",
-}
-
 #: What the numbers count.
 UNIT = "A cell is one rule on one operation."
-
-
-def tone(document: Document) -> str:
-    """The tone of the verdict: a value of _TONES, or bad."""
-    return _TONES.get(document.verdict.name, "bad")
 
 
 def columns(document: Document) -> list[str]:

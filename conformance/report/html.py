@@ -93,9 +93,7 @@ def _hash(text: str) -> str:
 
 def _values(document: Document) -> dict[str, Any]:
     """The template values of a document."""
-    tone, columns, evidence, parts = (
-        facts.tone(document), facts.columns(document), PageExchanges(document), sections(document),
-    )  # fmt: skip
+    columns, evidence, parts = facts.columns(document), PageExchanges(document), sections(document)
     causes = [item.cause for section in parts for item in section.items if item.cause]
     cards = {cause.anchor: evidence.card(cause) for cause in causes}
     anchors = {
@@ -109,8 +107,8 @@ def _values(document: Document) -> dict[str, Any]:
     cells = grouped((cell.rule, cell) for cell in document.cells)
     return {
         "document": document,
-        "tone": tone,
-        "mark": _MARKS[tone],
+        "tone": document.verdict.tone,
+        "mark": _MARKS[document.verdict.tone],
         "title": document.verdict.title or document.verdict.name,
         "label": facts.label(document),
         "unit": facts.UNIT,

@@ -116,7 +116,7 @@ def _section(section: Section, verbose: bool) -> Iterator[Row]:
 def _verdict(document: Document, folder: Path | None) -> Iterator[Row]:
     verdict = document.verdict
     yield Row("")
-    colour = _COLOURS[facts.tone(document)]
+    colour = _COLOURS[verdict.tone]
     yield Row(f"{verdict.sentence} Exit status {verdict.exit_status}.", {**colour, **_BOLD})
     for note in verdict.notes:
         yield Row(f"   {note}")

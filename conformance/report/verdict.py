@@ -16,7 +16,7 @@ from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import VIOLATIONS, Verdict
 from conformance.report.causes import causes
-from conformance.report.document import EXIT_STATUS, CauseRecord, KnownFailureRecord, VerdictRecord
+from conformance.report.document import VERDICTS, CauseRecord, KnownFailureRecord, VerdictRecord
 from conformance.report.known_failures import KnownFailures
 
 
@@ -73,7 +73,7 @@ class Decision:
 
     @cached_property
     def record(self) -> VerdictRecord:
-        """The verdict; its name is a key of EXIT_STATUS. The status is 1 where only other tests failed."""
+        """The verdict; its name is a key of VERDICTS. The status is 1 where only other tests failed."""
         name, title, sentence = (
             self._stopped()
             or self._broken()
@@ -82,7 +82,7 @@ class Decision:
             or self._partial()
             or self._whole()
         )
-        status = EXIT_STATUS[name]
+        status = VERDICTS[name][0]
         return VerdictRecord(
             name,
             1 if self.run.others_failed and status in (0, 6) else status,

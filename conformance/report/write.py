@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from conformance._files import written
 from conformance._text import clean, printable
 from conformance.report import commands
-from conformance.report.document import EXIT_STATUS, Document
+from conformance.report.document import VERDICTS, Document
 from conformance.report.html import pieces
 from conformance.report.markdown import markdown
 from conformance.report.terminal import summary
@@ -71,7 +71,7 @@ def finish(document: Document, folder: Path, width: int = 100) -> int:
         verdict = replace(
             document.verdict,
             name="error",
-            exit_status=EXIT_STATUS["error"],
+            exit_status=VERDICTS["error"][0],
             title="a report could not be written",
             sentence=f"A report could not be written. {document.verdict.sentence}",
         )

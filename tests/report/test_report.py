@@ -17,7 +17,7 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.plugin.worker import Worker
 from conformance.report import evidence
-from conformance.report.document import EXIT_STATUS
+from conformance.report.document import VERDICTS
 from conformance.report.terminal import summary
 from conformance.report.write import FORMATS
 from conformance.target.file import Features, Target
@@ -46,7 +46,7 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, di
     SCHEMA.validate(to_plain(report))
     verdict = report.verdict
     status, sentence = verdict.exit_status, verdict.sentence
-    assert EXIT_STATUS[verdict.name] == status
+    assert VERDICTS[verdict.name][0] == status
     assert decided(results, **how) == verdict
 
     texts = {name: "".join(make(report)) for name, make in FORMATS.items()}

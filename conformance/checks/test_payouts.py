@@ -139,7 +139,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
         ctx.not_applicable("payout.race", "a new payout leaves the balances as they are")
     elif payouts.judged:
         what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
-        ctx.expect("payout.race", what, conserved(payouts.judged), *payouts.judged)
+        ctx.expect("payout.race", what, *conserved(payouts.judged))
     else:
         ctx.not_exercised("payout.race", payouts.unclear, UNDISTURBED)
 

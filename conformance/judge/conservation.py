@@ -75,11 +75,14 @@ def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
     return None
 
 
-def conserved(exchanges: Sequence[Exchange]) -> str:
-    """In rounds of payouts no simultaneous ones are lost, or too few to exclude other causes."""
+def conserved(exchanges: Sequence[Exchange]) -> tuple[str, *tuple[Exchange, ...]]:
+    """In rounds of payouts no simultaneous ones are lost, or too few to exclude other causes: what was got,
+    and as evidence the simultaneous payouts of the last round with the reads around them."""
+    turn = exchanges[-ROUND:]
+    evidence = [*turn[SINGLE + 2 : -1], turn[SINGLE + 1], turn[-1]]
     losses = [lost(exchanges[at : at + ROUND]) for at in range(0, len(exchanges), ROUND)]
     ways = {each and each[:2] for each in losses}
     rounds = sum(bool(each and each[2]) for each in losses)
     if rounds < LOST or len(ways) > 1:
-        return ""
-    return f"the amounts of some of them only, in {rounds} of {len(losses)} rounds"
+        return "", *evidence
+    return f"the amounts of some of them only, in {rounds} of {len(losses)} rounds", *evidence

@@ -103,7 +103,7 @@ def test_payouts_at_once_in_many_rounds(ctx: CheckContext) -> None:
     if payouts.judged:
         ctx.run.record |= {exchange.number: exchange for exchange in payouts.judged}
         what = "payouts at once to take from the balance what they take one after the other"
-        ctx.expect("payout.race", what, conserved(payouts.judged), *payouts.judged)
+        ctx.expect("payout.race", what, *conserved(payouts.judged))
     else:
         ctx.not_exercised("payout.race", payouts.unclear or "the balances stay as they are")
 

@@ -50,8 +50,7 @@ class Distant(Behaviour):
     """Answers late, as a server far away does."""
 
     def finish(self, ctx: Context, response: Any) -> Any:
-        time.sleep(FAR)
-        return super().finish(ctx, response)
+        return replace(super().finish(ctx, response), delay=FAR)
 
 
 SERVERS: dict[str, type[Behaviour]] = {"near": Behaviour, "stay": BalancesStay, "far": Distant}
@@ -272,7 +271,7 @@ def main(name: str, file: Path) -> None:
     """Serves until the parent process ends."""
     parent = os.getppid()
     server, seeded = new_server(SERVERS[name]())
-    with listener.served(server, threads=name == "far") as url:
+    with listener.served(server) as url:
         running.write_target(file.with_suffix(".part"), target_tables(seeded, url)).rename(file)
         while os.getppid() == parent:
             time.sleep(0.5)

@@ -22,8 +22,7 @@ from conformance.world.list_elements import LARGE
 from tests.faults.harness import LossyTransport, catch
 from tests.prove.selection import by_id
 from tests.support.runs import broken, judged, run_on
-from tests.variants.catalogue import CHOICES
-from tests.variants.choice import compose
+from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried
 from tests.variants.jobs import accounts_furnished
 from tests.variants.surroundings import crowded_customer
@@ -128,8 +127,9 @@ def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str)
 @hurried()
 def test_replicas_of_different_age_lose_no_element_where_nobody_waits_any_more() -> None:
     check = load_checks()["test_lists.test_walking_pages"]
+    uneven = next(variant for variant in VARIANTS if variant.name == "lists uneven")
     for _ in range(3):
-        run = run_on(compose(CHOICES["ListsUneven"], CHOICES["OtherClients"]))
+        run = run_on(uneven.behaviour())
         for _ in range(MOST_IN_VAIN):
             run.lag.eventually("listAccounts", lambda: 0, lambda _: False)
         assert not broken(run_check(check, "listAccounts", run)[0])

@@ -87,9 +87,11 @@ class Lanes:
             self._pool.submit(self._next)
         return future.result()
 
-    def stop(self) -> Ledger:
+    def stop(self, interrupted: bool = False) -> Ledger:
         """Ends all jobs; returns the ledger of what no outcome told: the totals of the rules of every
-        response, and what was sent for jobs that pytest did not ask for."""
+        response, and of jobs that pytest did not ask for what was sent, and what those that have ended
+        judged if the run was interrupted."""
+        ended = {future for future in self._futures.values() if future.done()}
         with self._changed:
             self._over = True
             self._queue.clear()
@@ -103,7 +105,8 @@ class Lanes:
         ledger = Ledger()
         for future in self._futures.values():
             if future.done():
-                ledger.merge(future.result().ledger.without_cells())
+                whole = future.result().ledger
+                ledger.merge(whole if interrupted and future in ended else whole.without_cells())
         # A worker that still runs a job would change while it is read.
         for worker in self._workers:
             if not worker.busy:
@@ -232,11 +235,11 @@ class Runner:
             packed = Ledger(errors=[text]).to_json()
         report.user_properties.append((LEDGER, packed))
 
-    def stop(self) -> Ledger:
+    def stop(self, interrupted: bool = False) -> Ledger:
         """Ends all tests; returns the ledger of what no report told."""
         gc.set_threshold(*self._garbage)
         try:
-            return self._lanes.stop()
+            return self._lanes.stop(interrupted)
         except Exception as error:
             return Ledger(errors=[f"the end of the run: {type(error).__name__}: {error}"[:500]])
 

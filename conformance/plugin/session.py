@@ -149,11 +149,11 @@ class ControllerHooks:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         self._interruption.hold()
         self._progress.close()
-        if runner := self._runner():
-            self.controller.ledger.merge(runner.stop())
         interrupted = (
             "" if exitstatus in (*_ENDED, pytest.ExitCode.INTERNAL_ERROR) else "by the user or the system"
         )
+        if runner := self._runner():
+            self.controller.ledger.merge(runner.stop(bool(interrupted)))
         # A run interrupted before its first test ended writes reports, too.
         if self.controller.ran or (interrupted and self._selected):
             others_failed = session.testsfailed > self._failed

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.plugin import lanes
 from conformance.plugin.controller import FEWEST, MOST, suggested
@@ -32,7 +33,9 @@ class Worked:
         self.busy = True
         self.functions[job.parameter](self)
         self.busy = False
-        return JobOutcome(Ledger(sent=1, lost=f"{self.number}"))
+        return JobOutcome(
+            Ledger(sent=1, lost=f"{self.number}", cells=[Cell("auth.signature", job.parameter)])
+        )
 
     def interrupt(self) -> None:
         self.interrupted.set()
@@ -139,6 +142,19 @@ def test_what_was_sent_for_jobs_that_nobody_asked_for_is_kept() -> None:
     ahead.outcome("b", two["b"])
     # One of `a`, the totals of one worker.
     assert ahead.stop().sent == 101
+
+
+def test_an_interrupted_run_keeps_the_cells_of_jobs_that_have_ended() -> None:
+    running = threading.Event()
+
+    def hold(worker: Any) -> None:
+        running.set()
+        worker.interrupted.wait(10)
+
+    ahead = lanes_of(1, ended=lambda worker: None, held=hold)
+    ahead.begin(jobs("ended", "held"))
+    running.wait(10)
+    assert [cell.operation for cell in ahead.stop(interrupted=True).cells] == ["ended"]
 
 
 def test_nothing_begins_after_a_stop_and_what_runs_is_interrupted() -> None:

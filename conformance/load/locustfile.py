@@ -32,6 +32,7 @@ from conformance.checks import load_checks
 from conformance.checks.check import Check
 from conformance.contract.traits import TRAITS
 from conformance.load.coordinator import LoadController
+from conformance.load.long_checks import LONG_CHECKS
 from conformance.load.process import LoadProcess
 from conformance.load.settings import Settings
 from conformance.wire.messages import Exchange
@@ -69,7 +70,7 @@ def checks_of(weights: Mapping[str, int], *, money: bool = False) -> list[Any]:
     def task(pattern: str) -> Callable[[ConformanceUser], None]:
         choices = [
             (check, operation)
-            for check in load_checks().values()
+            for check in (load_checks() | LONG_CHECKS).values()
             if fnmatch.fnmatch(check.rules[0], pattern) and not (check.last or check.deep)
             for operation in check.operations
             if _moves_money(check, operation) is money

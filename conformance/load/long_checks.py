@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import CHECKS, CheckContext, check
 from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import same, show
@@ -197,3 +197,7 @@ def _judge_meanwhile(
         values = [first.get(name), *(_body(change)[name] for change in changes if name in _body(change))]
         got = "" if any(same(answer.get(name), value) for value in values) else show(answer.get(name))
         ctx.expect(rule, f"{name} as it was or as one of the changes sets it", got, answer, *changes)
+
+
+#: Name -> check, of those of this module.
+LONG_CHECKS = {name: one for name, one in CHECKS.items() if one.function.__module__ == __name__}

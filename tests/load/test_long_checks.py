@@ -6,10 +6,11 @@ import contextlib
 
 import pytest
 
+from conformance.checks import load_checks
 from conformance.checks.check import CHECKS, run_check
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
-from conformance.load.long_checks import MEMORY, Memory
+from conformance.load.long_checks import LONG_CHECKS, MEMORY, Memory
 from conformance.reference.behaviour import Behaviour
 from tests.load.faults import BalanceReadBeforeCommit, DisableLost, KeysEvicted, NoncesForgotten, UpdateLost
 from tests.support.runs import run_on
@@ -64,3 +65,7 @@ def test_a_check_fails_where_its_rule_is_broken_and_only_there(rule: str) -> Non
     behaviour = fault()
     behaviour.__dict__.update(values)
     assert judged(rule, behaviour).violations
+
+
+def test_ordinary_runs_have_none_of_them() -> None:
+    assert LONG_CHECKS and not LONG_CHECKS.keys() & load_checks().keys()

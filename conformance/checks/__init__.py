@@ -7,11 +7,11 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
-from conformance.checks.check import CHECKS, Check
+from conformance.checks.check import CHECKS, CheckDefinition
 
 
 @functools.cache
-def load_checks() -> dict[str, Check]:
+def load_checks() -> dict[str, CheckDefinition]:
     """Imports the modules of checks; returns their checks by name. Those of load runs are not among them."""
     for module in pkgutil.iter_modules(__path__):
         if module.name.startswith("test_"):
@@ -21,7 +21,7 @@ def load_checks() -> dict[str, Check]:
 
 def plan(
     rules: set[str] | None = None, operations: set[str] | None = None, *, deep: bool = False
-) -> Iterator[tuple[Check, str]]:
+) -> Iterator[tuple[CheckDefinition, str]]:
     """Yields every check with each operation that it covers, in the order of a run, narrowed to some rules
     and operations; `deep` includes the checks of deep runs."""
     for check in sorted(load_checks().values(), key=lambda check: check.last):

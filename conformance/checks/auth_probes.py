@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.checks.engine import Engine
 from conformance.judge import outcomes
 from conformance.judge.oracle import FOREIGN, UNKNOWN
@@ -31,17 +31,17 @@ SOONER = "Run it with --lanes 1, and on a machine with processors to spare for t
 _KEY = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def earliest(ctx: CheckContext) -> Exchange | None:
+def earliest(at: Check) -> Exchange | None:
     """Returns the primary organization's first accepted request to the operation whose nonce is still
     remembered, correctly signed and on POST with a version 4 UUID as its key; None without one."""
-    for exchange in list(ctx.run.record.values()):
+    for exchange in list(at.run.record.values()):
         call = exchange.call
         if (
-            exchange.operation == ctx.operation.id
+            exchange.operation == at.operation.id
             and exchange.organization == "primary"
             and exchange.succeeded
             and call.auth == Auth()
-            and (not ctx.operation.is_post or _KEY.fullmatch(call.idempotency_key or ""))
+            and (not at.operation.is_post or _KEY.fullmatch(call.idempotency_key or ""))
             and time.time() - exchange.started < REMEMBERED
         ):
             return exchange
@@ -60,20 +60,20 @@ class AuthProbes(Engine):
     the run: refusals after authentication, such as that of a second wallet of a pair, do not matter. Raises
     Inconclusive when a valid request does not pass."""
 
-    def __init__(self, ctx: CheckContext, *, proven: bool = True) -> None:
-        operation = ctx.operation.id
-        once = ctx.operation.traits.once
+    def __init__(self, at: Check, *, proven: bool = True) -> None:
+        operation = at.operation.id
+        once = at.operation.traits.once
         # An account in which the operation has not succeeded.
         untouched = f"authentication/untouched by {operation}"
         super().__init__(
-            ctx,
-            lambda: ctx.account(untouched if once else "authentication"),
-            moved=lambda: ctx.run.forget(untouched),
-            others={FOREIGN: lambda: ctx.run.account(owner="secondary")},
+            at,
+            lambda: at.account(untouched if once else "authentication"),
+            moved=lambda: at.run.forget(untouched),
+            others={FOREIGN: lambda: at.run.account(owner="secondary")},
         )
         purpose = f"authentication/{operation}"
         #: Engine of requests that must pass authentication, whatever the answer after that.
-        self.sound = Engine(ctx, lambda: ctx.run.account(purpose) if once else self.fixture)
+        self.sound = Engine(at, lambda: at.run.account(purpose) if once else self.fixture)
         if proven:
             self.beside = self.first = self._pass()
 
@@ -81,19 +81,19 @@ class AuthProbes(Engine):
         """Returns a valid request that passed authentication, sent once for each operation of a run."""
         what = "a valid request, to derive defective ones from"
         return self.passed(
-            self.ctx.run.cache.get(_PASSED.of(self.operation), lambda: self.ctx.send(self.valid(), what))
+            self.at.run.cache.get(_PASSED.of(self.operation), lambda: self.at.send(self.valid(), what))
         )
 
     @property
     def second(self) -> Engine:
         """Engine of the second organization in an account of its own; this one without such an organization.
         A server may authenticate each organization differently."""
-        account = self.ctx.run.account
+        account = self.at.run.account
         try:
             account(owner="secondary").ids(self.operation)
         except (Inconclusive, NotApplicable):
             return self
-        return Engine(self.ctx, lambda: account(owner="secondary"), organization="secondary")
+        return Engine(self.at, lambda: account(owner="secondary"), organization="secondary")
 
     def valid(self) -> Call:
         """Builds a valid call, with a new body and, on POST, a new Idempotency-Key."""
@@ -117,9 +117,9 @@ class AuthProbes(Engine):
     @property
     def recent(self) -> Exchange:
         """A valid request whose nonce is still remembered: the first one, or a new one."""
-        if self.ctx.run.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
+        if self.at.run.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
             return self.first
-        return self.passed(self.ctx.send(self.valid(), "a valid request, whose nonce is used again"))
+        return self.passed(self.at.send(self.valid(), "a valid request, whose nonce is used again"))
 
     def nonce_replay(
         self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED
@@ -130,20 +130,20 @@ class AuthProbes(Engine):
         answer = place.send(call.signed(nonce=used.nonce), what)
         if answer.arrived - used.started > within:
             reason = f"{what} came too late for the nonce to be remembered"
-            self.ctx.unclear(rule, reason, answer, remedy=SOONER)
+            self.at.unclear(rule, reason, answer, remedy=SOONER)
             return
-        self.ctx.expect(rule, *replayed(what, answer))
+        self.at.expect(rule, *replayed(what, answer))
 
 
-def defects(at: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
+def defects(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields what is wrong with a request that passes authentication, and the changes of a Case that make it
     so."""
-    operation, (top, *children) = at.ctx.operation, parameters(at.operation)
+    operation, (top, *children) = engine.at.operation, parameters(engine.operation)
     for child in children:
         yield f"for an unknown {child}", {"whose": {child: UNKNOWN}}
-    if at.ctx.target.secondary is not None:
+    if engine.at.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
-            at.target({top: FOREIGN})
+            engine.target({top: FOREIGN})
             yield f"for another organization's {top}", {"whose": {top: FOREIGN}}
     if operation.request_schema is not None:
         yield "with malformed JSON", {"body": b'{"'}
@@ -160,6 +160,6 @@ def lengthened(body: bytes | None) -> bytes | None:
     return body if body is None else body.ljust(2500)
 
 
-def sound(ctx: CheckContext) -> Engine:
+def sound(at: Check) -> Engine:
     """Returns the engine of requests that must pass authentication. Raises Inconclusive if one fails."""
-    return AuthProbes(ctx).sound
+    return AuthProbes(at).sound

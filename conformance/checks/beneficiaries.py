@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.new_resources import NULLABLE, stated
@@ -28,8 +28,8 @@ STEADY = 4
 class Beneficiary:
     """A beneficiary created for a check: the exchange that created it, and requests on it."""
 
-    def __init__(self, ctx: CheckContext, fixture: Account, body: Body | None = None) -> None:
-        self.ctx = ctx
+    def __init__(self, at: Check, fixture: Account, body: Body | None = None) -> None:
+        self.at = at
         # The default type is not judged here.
         body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
         self.created = fixture.create("createBeneficiary", body)
@@ -38,34 +38,34 @@ class Beneficiary:
         self.stated = stated("createBeneficiary", self.created.call.document, self.ids)
 
     def read(self, purpose: str) -> Exchange:
-        return self.ctx.send(call("getBeneficiary", self.ids), purpose)
+        return self.at.send(call("getBeneficiary", self.ids), purpose)
 
     def read_until(
         self, purpose: str, expected: Mapping[str, Any], but: Iterable[str] = MOVING, **how: Any
     ) -> Exchange:
         """Reads it until it shows the expected members (see `look_for`)."""
-        return look_for(self.ctx, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
+        return look_for(self.at, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
     def furnish(self, fixture: Account) -> bool:
         """Creates a destination of it and, unless the target has no payouts, a payout to that; True if the
         destination was accepted."""
         bank = fixture.bank_account()
-        create = self.ctx.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
+        create = self.at.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
         if create.succeeded:
             self.stated["payout_destinations"] = [document(create)]
-        if create.succeeded and self.ctx.target.features.payouts is not False:
+        if create.succeeded and self.at.target.features.payouts is not False:
             payee = self.ids["beneficiary_id"], str(create.get("id")), str(create.get("currency"))
-            payout = self.ctx.run.samples.payout(*payee)
-            self.ctx.send(call("createPayout", {"account_id": fixture.account_id}, payout), "a payout to it")
+            payout = self.at.run.samples.payout(*payee)
+            self.at.send(call("createPayout", {"account_id": fixture.account_id}, payout), "a payout to it")
         return create.succeeded
 
     def patch(self, body: Body, purpose: str) -> Exchange:
-        return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
+        return self.at.send(call("updateBeneficiary", self.ids, body), purpose)
 
     def patch_any(self, bodies: Iterable[Body], purpose: str) -> Exchange:
         """Sends updates until one is accepted; returns the last answer."""
         calls = [call("updateBeneficiary", self.ids, body) for body in bodies]
-        return self.ctx.until_accepted(calls, purpose)[-1]
+        return self.at.until_accepted(calls, purpose)[-1]
 
     def move(self, purpose: str) -> Exchange:
         """Updates its note and, where the server accepts that, its country_code."""
@@ -74,7 +74,7 @@ class Beneficiary:
         return self.patch_any([{**note, "country_code": country}, note], purpose)
 
     def disable(self, purpose: str) -> Exchange:
-        return self.ctx.send(call("disableBeneficiary", self.ids), purpose)
+        return self.at.send(call("disableBeneficiary", self.ids), purpose)
 
 
 def required_only(fixture: Account) -> Body:
@@ -83,11 +83,11 @@ def required_only(fixture: Account) -> Body:
     return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
 
 
-def sparse(ctx: CheckContext, fixture: Account) -> Beneficiary:
+def sparse(at: Check, fixture: Account) -> Beneficiary:
     """Creates a beneficiary without optional fields; from the sample where the server refuses that."""
     with contextlib.suppress(Inconclusive):
-        return Beneficiary(ctx, fixture, required_only(fixture))
-    return Beneficiary(ctx, fixture)
+        return Beneficiary(at, fixture, required_only(fixture))
+    return Beneficiary(at, fixture)
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:
@@ -113,7 +113,7 @@ _LOOKS = 3
 
 
 def judge_beneficiary(
-    ctx: CheckContext,
+    at: Check,
     rule: str,
     answer: Exchange,
     expected: Mapping[str, Any],
@@ -126,22 +126,22 @@ def judge_beneficiary(
     """Judges the members of a beneficiary, except `but`. One that background jobs may change is judged only
     where it is as expected, or `act` changes it (see `moved_by`)."""
     left_out = set(but)
-    judge_members(ctx, rule, answer, expected, what, but=MOVING | left_out, otherwise=otherwise)
+    judge_members(at, rule, answer, expected, what, but=MOVING | left_out, otherwise=otherwise)
     for name in sorted(({"status", "verified"} - left_out) & expected.keys()):
         good = not mismatches(answer, {name: expected[name]})
-        if good or (act is not None and moved_by(ctx, act, name)):
-            ctx.member(rule, what, answer, name, expected[name])
+        if good or (act is not None and moved_by(at, act, name)):
+            at.member(rule, what, answer, name, expected[name])
 
 
-def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
+def moved_by(at: Check, act: Act, name: str) -> bool:
     """Repeats a request on new beneficiaries; True if a member changes on each of them, and on no control."""
-    fixture = ctx.account(fresh=True)
+    fixture = at.account(fresh=True)
 
     def moved(person: Beneficiary, answer: Exchange) -> bool:
         return not alike("getBeneficiary", name, answer.get(name), person.created.get(name))
 
     for _ in range(_TIMES):
-        person, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
+        person, other = Beneficiary(at, fixture), Beneficiary(at, fixture)
         before, answer = person.read("a beneficiary, to which nothing was done yet"), act(person)
         beside = [other.read("another beneficiary, to which nothing was done") for _ in range(_LOOKS)]
         if not all(each.succeeded for each in (before, answer, *beside)):
@@ -151,32 +151,32 @@ def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
     return True
 
 
-def judge_moved(ctx: CheckContext, rule: str, before: Exchange, answer: Exchange, what: str) -> None:
+def judge_moved(at: Check, rule: str, before: Exchange, answer: Exchange, what: str) -> None:
     """Judges that `updated` of an answer is later than that of an earlier one."""
-    ctx.expect(rule, *outcomes.later(f"{what}: an updated", answer, "updated", before))
+    at.expect(rule, *outcomes.later(f"{what}: an updated", answer, "updated", before))
 
 
 class Defaults:
     """A default destination of a fixture's beneficiary, and the judgement that refused requests keep it."""
 
-    def __init__(self, ctx: CheckContext, fixture: Account, shape: str) -> None:
+    def __init__(self, at: Check, fixture: Account, shape: str) -> None:
         """Creates the destination, of a shape of bodies. Raises Inconclusive where the server refuses it."""
-        self.ctx, self.fixture = ctx, fixture
+        self.at, self.fixture = at, fixture
         operation = "createPayoutDestination"
         body = {**accepted_body(fixture, operation, shape), "is_default": True}
         self.id = identifier(fixture.create(operation, body))
-        self.before = defaults(ctx, fixture, holding=self.id, alone=True)
+        self.before = defaults(at, fixture, holding=self.id, alone=True)
 
     def judge_refused(self, what: str, answers: Sequence[Exchange]) -> None:
         """Judges that requests changed no default, if all of them were refused."""
-        if UNTOUCHED in self.ctx.rules and answers and all(answer.refused for answer in answers):
-            after = defaults(self.ctx, self.fixture, alike=self.before)
+        if UNTOUCHED in self.at.rules and answers and all(answer.refused for answer in answers):
+            after = defaults(self.at, self.fixture, alike=self.before)
             sentence = f"after {what}: the same destination is the default"
-            self.ctx.expect(UNTOUCHED, *same_defaults(sentence, after, self.before), *answers)
+            self.at.expect(UNTOUCHED, *same_defaults(sentence, after, self.before), *answers)
 
 
 def defaults(
-    ctx: CheckContext,
+    at: Check,
     fixture: Account,
     *,
     holding: str = "",
@@ -196,7 +196,7 @@ def defaults(
     purpose = "the destinations, and which of them is the default"
     # Two defaults are allowed: waiting for one is no delay of the list.
     until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
-    return ctx.eventually(lambda: ctx.shown(reading, purpose, organization), good, until)
+    return at.eventually(lambda: at.shown(reading, purpose, organization), good, until)
 
 
 def shown_defaults(answer: Exchange) -> list[str]:

@@ -1,15 +1,15 @@
 """Defines the checks of the suite: sends calls, judges answers by rule, collects cells.
 
-A check is a function of a CheckContext, in a module of `conformance/checks/`, marked with the rules that it
+A check is a function of a `Check`, in a module of `conformance/checks/`, marked with the rules that it
 judges:
 
     @check("auth.header-case")
-    def test_header_names_in_any_case(ctx):
+    def test_header_names_in_any_case(at):
         ...
 
 It runs once on each operation of its first rule (spec/rules.yaml). It states what it expected and what it
 got, in one cell for each cited rule; the run decides. An answer that says nothing about a rule
-(none, 5xx, rate limited) is set aside: others judge it. `ctx.run.pause(seconds)` waits at least so long,
+(none, 5xx, rate limited) is set aside: others judge it. `at.run.pause(seconds)` waits at least so long,
 while other checks run."""
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ R = TypeVar("R")
 _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
-class CheckContext:
+class Check:
     """One check on one operation."""
 
     def __init__(self, run: Run, operation: Operation, rules: Iterable[Rule], check: str) -> None:
@@ -243,9 +243,9 @@ class CheckContext:
         unraced = None if raced else Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
         cells = [
             cell.concluded(
-                self.check, stop or (unraced if cell.judged else None), self.exchanges, aside=at > 0
+                self.check, stop or (unraced if cell.judged else None), self.exchanges, aside=index > 0
             )
-            for at, cell in enumerate(self.cells.values())
+            for index, cell in enumerate(self.cells.values())
         ]
         if any(self.run.record[number].throttled for number in self.exchanges):
             for cell in cells:
@@ -253,12 +253,12 @@ class CheckContext:
         return cells
 
 
-CheckFunction = Callable[[CheckContext], None]
+CheckFunction = Callable[[Check], None]
 
 
 @dataclass(frozen=True)
-class Check:
-    """A check: its name, the rules it cites, and the operations it runs on, in document order.
+class CheckDefinition:
+    """A check as it is marked: its name, rules, and operations in document order.
 
     `last`: it judges what the run has sent, after all other checks. `deep`: only deep runs have it, as it
     takes long lists. `waits`: it waits for seconds, so that it begins first and others run meanwhile; quick
@@ -277,7 +277,7 @@ class Check:
         return [RULES[rule] for rule in self.rules if operation in RULES[rule].operations]
 
 
-CHECKS: dict[str, Check] = {}
+CHECKS: dict[str, CheckDefinition] = {}
 
 
 def check(
@@ -296,7 +296,7 @@ def check(
             covered = {operation for rule in rules for operation in RULES[rule].operations} & {*operations}
         chosen = tuple(operation for operation in OPERATIONS if operation in covered)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        marked = Check(name, function, rules, chosen, last, deep, waits)
+        marked = CheckDefinition(name, function, rules, chosen, last, deep, waits)
         CHECKS[name] = marked
         function.conformance_check = marked  # type: ignore[attr-defined]
         return function
@@ -304,21 +304,21 @@ def check(
     return mark
 
 
-def run_check(check: Check, operation: str, run: Run) -> tuple[list[Cell], list[int]]:
+def run_check(check: CheckDefinition, operation: str, run: Run) -> tuple[list[Cell], list[int]]:
     """Runs a check on an operation; returns its cells and the numbers of its exchanges.
 
     No answer of a server raises an exception, only a defect of the suite."""
     cells: list[Cell] = []
     rules: list[Rule] = []
     for rule in check.rules_on(operation):
-        context = CheckContext(run, OPERATIONS[operation], [rule], check.name)
+        context = Check(run, OPERATIONS[operation], [rule], check.name)
         if reason := absent(rule, operation, run.target):
             cells += context.concluded(NotApplicable(reason))
         elif lacking := unmet(rule, run.target):
             cells += context.concluded(Inconclusive(*lacking))
         else:
             rules.append(rule)
-    context = CheckContext(run, OPERATIONS[operation], rules, check.name)
+    context = Check(run, OPERATIONS[operation], rules, check.name)
     stop: Inconclusive | NotApplicable | None = None
     if rules:
         try:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext, CheckFunction, check
+from conformance.checks.check import Check, CheckFunction, check
 from conformance.checks.engine import Engine, named_as
 from conformance.checks.side_effects import UNTOUCHED, judge_pair
 from conformance.contract.fields import Field, request_fields
@@ -46,8 +46,8 @@ class DefectiveBodies(Engine):
     where the sample is refused, unless it is a payout: most are refused for lack of funds, but one of zero
     may be accepted."""
 
-    def __init__(self, ctx: CheckContext, shape: str = SAMPLE, where: str = "") -> None:
-        super().__init__(ctx, self._account, moved=self._move_on)
+    def __init__(self, at: Check, shape: str = SAMPLE, where: str = "") -> None:
+        super().__init__(at, self._account, moved=self._move_on)
         self.shape, self.where = shape, where
         self.stop: Inconclusive | None = None
         try:
@@ -58,20 +58,18 @@ class DefectiveBodies(Engine):
             self.stop = stop
         # Before the first snapshot, as this may create resources.
         rows = TURNS.get(self.operation, ()) if shape == SAMPLE and not self.stop else ()
-        self._turns = itertools.cycle(
-            [shape, *(row for row in rows if accepts(ctx.run, self.operation, row))]
-        )
+        self._turns = itertools.cycle([shape, *(row for row in rows if accepts(at.run, self.operation, row))])
 
     def _account(self) -> Account:
         """Returns the fixture of defective requests, cached for the run; that of wallets has none.
 
         Destinations of one shape are a business's, where the server accepts one: it may check these apart."""
-        fixture = self.ctx.account("shared" if self.traits.shared else self._purpose)
+        fixture = self.at.account("shared" if self.traits.shared else self._purpose)
         if self.operation != "createPayoutDestination" or self.shape != _OF_A_BUSINESS:
             return fixture
         account = fixture.account_id
-        return self.ctx.run.cache.get(
-            _PAYEES.of(account), lambda: Account(self.ctx.run, account_id=account, business=True)
+        return self.at.run.cache.get(
+            _PAYEES.of(account), lambda: Account(self.at.run, account_id=account, business=True)
         )
 
     @property
@@ -82,12 +80,12 @@ class DefectiveBodies(Engine):
     def _beneficiary(self) -> Exchange:
         """The create of the beneficiary to update: a business where the server accepts one, so that each
         field applies; an individual for that shape."""
-        return self.ctx.run.cache.get(_BENEFICIARY.of(self.shape), self._new_beneficiary)
+        return self.at.run.cache.get(_BENEFICIARY.of(self.shape), self._new_beneficiary)
 
     def _new_beneficiary(self) -> Exchange:
         create = "createBeneficiary"
         shape = "business" if self.shape == SAMPLE else self.shape
-        shape = shape if accepts(self.ctx.run, create, shape) else SAMPLE
+        shape = shape if accepts(self.at.run, create, shape) else SAMPLE
         return self.fixture.create(create, accepted_body(self.fixture, create, shape))
 
     # ------------------------------------------------------------------ requests
@@ -173,16 +171,16 @@ class DefectiveBodies(Engine):
         """Notes that a refusal shows nothing, as the valid request is refused, too."""
         assert self.stop is not None
         reason = f"{what}: refused, but {self.stop.reason}"
-        self.ctx.unclear(rule, reason, exchange, stop=self.stop)
+        self.at.unclear(rule, reason, exchange, stop=self.stop)
 
     def _move_on(self) -> None:
         """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""
         if self.traits.subset_of:
-            self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
+            self.at.run.cache.forget(_BENEFICIARY.of(self.shape))
         elif not self.traits.shared:
-            self.ctx.run.forget(self._purpose)
+            self.at.run.forget(self._purpose)
             for shape in (SAMPLE, *OTHER_SHAPES["updateBeneficiary"]):
-                self.ctx.run.cache.forget(_BENEFICIARY.of(shape))
+                self.at.run.cache.forget(_BENEFICIARY.of(shape))
 
     # ------------------------------------------------------------------ effects
 
@@ -198,17 +196,17 @@ class DefectiveBodies(Engine):
     def _judge_pair(self, refused: Sequence[Exchange]) -> None:
         """Judges that a refused wallet has not taken its pair: a valid one of it can still be created."""
         valid = call(self.operation, self.ids, self.valid())
-        created = self.ctx.send(valid, "a valid wallet after refused ones")
-        self.ctx.run.forget(self._purpose)
+        created = self.at.send(valid, "a valid wallet after refused ones")
+        self.at.run.forget(self._purpose)
         elsewhere = judge_pair(
-            self.ctx,
+            self.at,
             created,
             refused,
-            lambda: self.ctx.send(self.ctx.valid(), "a valid wallet in a new account"),
+            lambda: self.at.send(self.at.valid(), "a valid wallet in a new account"),
         )
         if elsewhere is not None:
             reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
-            self.ctx.unclear(UNTOUCHED, reason, created, elsewhere)
+            self.at.unclear(UNTOUCHED, reason, created, elsewhere)
 
 
 Fields = Sequence[Field]
@@ -219,47 +217,47 @@ FieldTable = Callable[[DefectiveBodies, Fields], Cases]
 
 
 def field_table(
-    rule: str, fields: Callable[[Field], object], elsewhere: Callable[[CheckContext], bool] = lambda ctx: True
+    rule: str, fields: Callable[[Field], object], elsewhere: Callable[[Check], bool] = lambda at: True
 ) -> Callable[[FieldTable], CheckFunction]:
     """Marks a table as the check of a rule and of refusal.changes-nothing, for the operation's fields that
     `fields` selects: each in the shape of body where it applies and, if `elsewhere` is true, in the other
     shapes that the server accepts."""
 
     def mark(table: FieldTable) -> CheckFunction:
-        def run(ctx: CheckContext) -> None:
-            chosen = [field for field in request_fields(ctx.operation.id) if fields(field)]
-            shapes = by_shape(ctx.operation.id, chosen)
-            in_each_shape(ctx, table, shapes, chosen if elsewhere(ctx) else [])
+        def run(at: Check) -> None:
+            chosen = [field for field in request_fields(at.operation.id) if fields(field)]
+            shapes = by_shape(at.operation.id, chosen)
+            in_each_shape(at, table, shapes, chosen if elsewhere(at) else [])
 
         return check(rule, UNTOUCHED)(named_as(table, run))
 
     return mark
 
 
-def _elsewhere(ctx: CheckContext, fields: Iterable[Field]) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
+def _elsewhere(at: Check, fields: Iterable[Field]) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
     """Yields the engines of the other shapes that the server accepts, and those fields that apply in each and
     are not tried in it first.
 
     Servers may validate each shape by a schema of its own, of which one may lack a limit."""
-    operation = ctx.operation.id
-    create = ctx.operation.traits.subset_of or operation
+    operation = at.operation.id
+    create = at.operation.traits.subset_of or operation
     homes = {field: shape_of(create, field.name) for field in fields}
     for shape in OTHER_SHAPES.get(operation, ()):
-        if not accepts(ctx.run, operation, shape):
+        if not accepts(at.run, operation, shape):
             continue
-        engine = DefectiveBodies(ctx, shape, _PLACES[shape])
+        engine = DefectiveBodies(at, shape, _PLACES[shape])
         body = engine.valid()
         elsewhere = [field for field, home in homes.items() if home in (SAMPLE, shape) or field.name in body]
         yield engine, [field for field in elsewhere if homes[field] != shape]
 
 
 def in_each_shape(
-    ctx: CheckContext, table: FieldTable, shapes: Mapping[str, Sequence[Field]], others: Sequence[Field]
+    at: Check, table: FieldTable, shapes: Mapping[str, Sequence[Field]], others: Sequence[Field]
 ) -> None:
     """Runs a table of fields, each in the shape of body where it applies, then of `others` in the other
     shapes that the server accepts."""
     for shape, fields in shapes.items():
-        engine = DefectiveBodies(ctx, shape)
+        engine = DefectiveBodies(at, shape)
         engine.batch(table(engine, fields))
-    for engine, elsewhere in _elsewhere(ctx, others):
+    for engine, elsewhere in _elsewhere(at, others):
         engine.batch(table(engine, elsewhere))

@@ -5,10 +5,10 @@ is sent between snapshots of what they must not change. The oracle (conformance.
 rule of a case demands of the answer; where it says nothing, the suite is wrong: InternalError, without a
 verdict. A check that is a table is a function that yields the cases of one batch:
 
-    @table("auth.header-case", at=sound)
-    def test_header_names_in_any_case(at):
+    @table("auth.header-case", engine=sound)
+    def test_header_names_in_any_case(engine):
         for how in ("lower", "swapped"):
-            yield at.case("auth.header-case", f"header names, {how}", auth=Auth(name_case=how))
+            yield engine.case("auth.header-case", f"header names, {how}", auth=Auth(name_case=how))
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from conformance.checks.check import CheckContext, CheckFunction, check
+from conformance.checks.check import Check, CheckFunction, check
 from conformance.checks.other_tenants import LEAK, PrivateData, encoded
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
 from conformance.contract.operations import OPERATIONS
@@ -57,7 +57,7 @@ E = TypeVar("E", bound="Engine")
 class Step:
     """A case, the place that it is sent from, and its call."""
 
-    at: Engine
+    engine: Engine
     case: Case
     call: Call
 
@@ -71,7 +71,7 @@ class Engine:
 
     def __init__(
         self,
-        ctx: CheckContext,
+        at: Check,
         fixture: Callable[[], Account],
         *,
         moved: Callable[[], None] | None = None,
@@ -79,8 +79,8 @@ class Engine:
         others: Mapping[str, Callable[[], Account]] | None = None,
         organization: str = "primary",
     ) -> None:
-        self.ctx = ctx
-        self.operation, self.traits = ctx.operation.id, ctx.operation.traits
+        self.at = at
+        self.operation, self.traits = at.operation.id, at.operation.traits
         self.beside = beside
         #: Nonces and Idempotency-Keys used so far, for the oracle.
         self.nonces: set[str] = set()
@@ -189,25 +189,25 @@ class Engine:
         Snapshots are taken before the first case, of a list after all calls are built, and again after an
         accepted one, whose effects would be mistaken for those of others."""
         watch = self.watched if watch is None else watch
-        watching = [each.snapshot() for each in watch if UNTOUCHED in self.ctx.rules]
+        watching = [each.snapshot() for each in watch if UNTOUCHED in self.at.rules]
         answers = list[Exchange]()
         refused, pending = list[tuple[Step, Exchange]](), list[tuple[Step, Exchange]]()
         for each in cases:
             step = each if isinstance(each, Step) else Step(self, each, self.call(each))
-            before = step.at.accepted
-            answers.append(answer := step.at.deliver(step.case, step.call))
+            before = step.engine.accepted
+            answers.append(answer := step.engine.deliver(step.case, step.call))
             if watching:
                 # After the effects: a judgement may send valid requests, which have effects of their own.
                 pending.append((step, answer))
             else:
-                step.at.conclude(step.case, answer)
+                step.engine.conclude(step.case, answer)
             if answer.refused:
                 refused.append((step, answer))
-            if step.at.accepted != before and watching:
+            if step.engine.accepted != before and watching:
                 refused.clear()
                 watching = [each.snapshot() for each in watch]
         if watching and answers and not refused:
-            self.ctx.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
+            self.at.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
         for effects in watching if refused else ():
             sent = [answer for _, answer in refused]
             again = functools.partial(self._again, refused)
@@ -215,50 +215,50 @@ class Engine:
         if refused and watching:
             self.settle([answer for _, answer in refused])
         for step, answer in pending:
-            step.at.conclude(step.case, answer)
+            step.engine.conclude(step.case, answer)
         for answer in answers if leaks else ():
             expected = f"{answer.purpose}: a refusal that shows nothing of the other organization"
             facts = leaks[answer.organization]
-            self.ctx.expect(LEAK, expected, facts.shown_in(answer), answer, *facts.exchanges)
+            self.at.expect(LEAK, expected, facts.shown_in(answer), answer, *facts.exchanges)
         return answers
 
     def snapshot(self) -> SideEffects:
         """Takes a snapshot of what the operation may change here."""
-        ids = self.ids if self.ctx.operation.traits.changes else None
-        return SideEffects(self.ctx, self.fixture, ids=ids).start()
+        ids = self.ids if self.at.operation.traits.changes else None
+        return SideEffects(self.at, self.fixture, ids=ids).start()
 
     def settle(self, refused: Sequence[Exchange]) -> None:
         """Judges what else refused requests of a batch must not have done."""
 
     def _again(self, refused: Sequence[tuple[Step, Exchange]]) -> list[Exchange]:
         """Repeats refused requests, those that move money only with a recognizable amount."""
-        calls = anew(self.ctx.run, [answer.call for _, answer in refused])
+        calls = anew(self.at.run, [answer.call for _, answer in refused])
         return [
-            step.at.again(step.case, call, f"{answer.purpose}, again")
+            step.engine.again(step.case, call, f"{answer.purpose}, again")
             for call, (step, answer) in zip(calls, refused, strict=True)
-            if not self.ctx.operation.traits.moves_money or call.body != answer.call.body
+            if not self.at.operation.traits.moves_money or call.body != answer.call.body
         ]
 
     def again(self, case: Case, call: Call, name: str) -> Exchange:
         """Sends a request of a case again with the body of a call, and a new key where the case has one."""
         fresh = new_key() if case.key == FRESH and call.idempotency_key else call.idempotency_key
-        return self.ctx.send(call.but(idempotency_key=fresh), name, self._organization)
+        return self.at.send(call.but(idempotency_key=fresh), name, self._organization)
 
     def deliver(self, case: Case, call: Call) -> Exchange:
         """Sends a case. Raises InternalError for one that the oracle cannot judge."""
         sent = call.but(operation=None) if case.front_end else call
         if RULES[case.rule].level is Level.OPEN:
-            return self.ctx.send(sent, case.name)
+            return self.at.send(sent, case.name)
         self.reason(case, self.expected(case, call))
         if case.path and case.path[0][1] == FOREIGN:
             # A replica may not know another organization's resource yet.
-            return self._counted(self.ctx.shown(sent, case.name, self._organization))
+            return self._counted(self.at.shown(sent, case.name, self._organization))
         return self.send(sent, case.name)
 
     def conclude(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case, or records it for an open rule."""
         if RULES[case.rule].level is Level.OPEN:
-            self.ctx.record(case.rule, case.name, answer, choice=self.choice(answer))
+            self.at.record(case.rule, case.name, answer, choice=self.choice(answer))
         else:
             self.judge(case, answer)
 
@@ -268,7 +268,7 @@ class Engine:
 
     def send(self, call: Call, name: str) -> Exchange:
         """Sends a call; after an accepted one, calls `moved`."""
-        return self._counted(self.ctx.send(call, name, self._organization))
+        return self._counted(self.at.send(call, name, self._organization))
 
     def _counted(self, answer: Exchange) -> Exchange:
         if answer.succeeded:
@@ -279,9 +279,9 @@ class Engine:
 
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
         """Returns what the oracle demands of the answer to a case."""
-        now = self.ctx.run.clock.now()
+        now = self.at.run.clock.now()
         known = Known(case.path, case.payee, self._drawn, now, self.nonces, self.keys)
-        return expect(call.but(operation=case.operation), self.ctx.target, known)
+        return expect(call.but(operation=case.operation), self.at.target, known)
 
     def reason(self, case: Case, expected: ExpectedAnswer) -> Reason:
         """Returns the oracle's reason for the rule of a case. Raises InternalError without one."""
@@ -293,34 +293,34 @@ class Engine:
 
     def judge(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case by its rule, and by the rules about statuses that follow from it."""
-        ctx, expected = self.ctx, self.expected(case, answer.call)
+        at, expected = self.at, self.expected(case, answer.call)
         reason = self.reason(case, expected)
         answered = expected.answered.rule
-        if answered != case.rule and answered in ctx.rules:
-            ctx.expect(answered, *replace(expected.answered, what=case.name).judge(answer))
+        if answered != case.rule and answered in at.rules:
+            at.expect(answered, *replace(expected.answered, what=case.name).judge(answer))
         if self._shows_nothing(case, reason, answer):
             return
-        ctx.expect(reason.rule, *reason.judge(answer))
+        at.expect(reason.rule, *reason.judge(answer))
         for other in expected.refusals:
-            if case.rule in RULES[other.rule].follows and other.statuses and other.rule in ctx.rules:
+            if case.rule in RULES[other.rule].follows and other.statuses and other.rule in at.rules:
                 if answer.succeeded:
                     lost = f"{case.name} was not refused, but answered {answer.described()}"
-                    ctx.unclear(other.rule, lost, answer, cause=case.rule)
+                    at.unclear(other.rule, lost, answer, cause=case.rule)
                 else:
-                    ctx.expect(other.rule, *replace(other, what=case.name).judge(answer))
+                    at.expect(other.rule, *replace(other, what=case.name).judge(answer))
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
         """True if a request without the defect is answered no better, which is noted."""
-        ctx, valid = self.ctx, self.beside
+        at, valid = self.at, self.beside
         of_authentication = reason.rule.startswith("auth.")
         if reason.demand is Demand.REFUSED and valid is not None and answer.refused and valid.refused:
             # A refusal with another error than the valid request's is for the defect.
             alike = answer.described() == valid.described() and not (of_authentication and reason.type)
             if alike or (answer.refused_authentication and valid.refused_authentication):
                 lost = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
-                ctx.unclear(reason.rule, lost, answer, valid, stop=refusal_of_valid(valid))
+                at.unclear(reason.rule, lost, answer, valid, stop=refusal_of_valid(valid))
                 return True
-        if reason.demand is Demand.REFUSED and not of_authentication and ctx.locked_out(reason.rule, answer):
+        if reason.demand is Demand.REFUSED and not of_authentication and at.locked_out(reason.rule, answer):
             return True
         control = case.control
         if control is None or outcomes.good(reason.judge(answer)):
@@ -328,25 +328,25 @@ class Engine:
         other = self.send(self.call(control), f"a control: {control.name}")
         judgement = self.reason(control, self.expected(control, other.call)).judge(other)
         broken = not outcomes.good(judgement)
-        if broken and control.rule in ctx.rules:
-            ctx.expect(control.rule, *judgement)
+        if broken and control.rule in at.rules:
+            at.expect(control.rule, *judgement)
         if broken or (other.refused and other.described() == answer.described()):
             lost = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
-            ctx.unclear(reason.rule, lost, answer, other, cause=control.rule)
+            at.unclear(reason.rule, lost, answer, other, cause=control.rule)
             return True
         return False
 
 
 def table(
-    *rules: str, at: Callable[[CheckContext], E], operations: tuple[str, ...] | None = None
+    *rules: str, engine: Callable[[Check], E], operations: tuple[str, ...] | None = None
 ) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
-    """Marks a function that yields cases as the check of these rules; `at` makes the engine that sends and
+    """Marks a function that yields cases as the check of these rules; `engine` makes the one that sends and
     judges them. Raises KeyError for an unknown rule."""
 
     def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
-        def run(ctx: CheckContext) -> None:
-            engine = at(ctx)
-            engine.batch(cases(engine))
+        def run(at: Check) -> None:
+            place = engine(at)
+            place.batch(cases(place))
 
         return check(*rules, operations=operations)(named_as(cases, run))
 

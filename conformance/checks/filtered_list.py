@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.checks.list_judging import active, judge_by_query, stocked, usable_page
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.judge import outcomes, paging
@@ -43,12 +43,12 @@ def _in_time(items: Iterable[Item]) -> list[Item]:
 class Filtered:
     """The small list of an operation under filters. Raises Inconclusive when it shows no usable element."""
 
-    def __init__(self, ctx: CheckContext) -> None:
-        self.ctx = ctx
-        self.stock = stocked(ctx)
+    def __init__(self, at: Check) -> None:
+        self.at = at
+        self.stock = stocked(at)
         self.call = self.stock.call
         self.elements: list[Item] = []
-        ctx.eventually(self.read, lambda ids: ids >= self.stock.created.keys())
+        at.eventually(self.read, lambda ids: ids >= self.stock.created.keys())
         if not self.elements:
             raise Inconclusive(
                 "the list shows no element with id, status and created, by which filters are judged",
@@ -58,7 +58,7 @@ class Filtered:
 
     def read(self) -> set[str]:
         """Reads the list without filters, as statuses may have changed; returns the ids of its elements."""
-        exchange = self.ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
+        exchange = self.at.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
         self.unfiltered = exchange
         # list.walk judges duplicates.
         usable = {
@@ -86,7 +86,7 @@ class Filtered:
         """Requests all elements that match filters, which follow page and size in the query, or precede the
         parameters `behind`."""
         parameters = [*query(1, MAX_SIZE), *filters] if behind is None else [*filters, *behind]
-        return self.ctx.send(self.call.with_query(parameters), what)
+        return self.at.send(self.call.with_query(parameters), what)
 
     def probe(
         self,
@@ -99,9 +99,9 @@ class Filtered:
     ) -> None:
         """Judges that filters keep exactly the matching elements, and count them; a server may refuse what is
         `refusable`. list.complete judges unknown elements."""
-        ctx, exchange = self.ctx, self.send(filters, what, behind)
+        at, exchange = self.at, self.send(filters, what, behind)
         if refusable and exchange.refused:
-            ctx.unclear(rule, f"{what}, was refused", exchange)
+            at.unclear(rule, f"{what}, was refused", exchange)
             return
         numbers = dict(query(1, MAX_SIZE) if behind is None else behind)
         # A page that need not show all of them.
@@ -118,7 +118,7 @@ class Filtered:
         def total(answer: Exchange) -> int | None:
             """The elements that an answer must count; None where it cannot be told."""
             page, everything = page_of(answer), page_of(self.unfiltered)
-            if page is None or everything is None or COMBINE not in ctx.rules:
+            if page is None or everything is None or COMBINE not in at.rules:
                 return None
             if part:
                 return len(self.kept(filters)) if everything.total == len(self.ids) else None
@@ -128,14 +128,14 @@ class Filtered:
             exchange,
             lambda answer: outcomes.good(fitting(answer)) and total(answer) in (None, answer.get("total")),
         )
-        if (page := usable_page(ctx, rule, exchange, what)) is None:
+        if (page := usable_page(at, rule, exchange, what)) is None:
             return
-        ctx.expect(rule, *fitting(exchange))
-        if "list.complete" in ctx.rules:
-            ctx.expect("list.complete", *self.stock.only_own(what, [exchange]))
+        at.expect(rule, *fitting(exchange))
+        if "list.complete" in at.rules:
+            at.expect("list.complete", *self.stock.only_own(what, [exchange]))
         if (count := total(exchange)) is not None:
-            ctx.expect(COMBINE, *paging.number_is(what, page, "total", count))
-        judge_by_query(ctx, exchange)
+            at.expect(COMBINE, *paging.number_is(what, page, "total", count))
+        judge_by_query(at, exchange)
 
     def alone(self, rule: str, filters: Parameters, what: str) -> Page | None:
         """The page of a filter by itself; None, and noted, if it does not show exactly the matching
@@ -144,7 +144,7 @@ class Filtered:
         exchange = self.looked(self.send(filters, what), good)
         if good(exchange):
             return page_of(exchange)
-        self.ctx.unclear(rule, f"{what}: it does not work", exchange, cause=rules_of(filters)[0])
+        self.at.unclear(rule, f"{what}: it does not work", exchange, cause=rules_of(filters)[0])
         return None
 
     def shows(self, filters: Parameters, answer: Exchange) -> bool:
@@ -156,29 +156,29 @@ class Filtered:
         """Repeats a request, after reading the list anew, until its answer is good or no page, as reads may
         lag and statuses change; returns that or the last answer."""
         answers = itertools.chain([exchange], self._again(exchange))
-        return self.ctx.eventually(
+        return self.at.eventually(
             lambda: next(answers), lambda answer: page_of(answer) is None or good(answer)
         )
 
     def _again(self, exchange: Exchange) -> Iterator[Exchange]:
         while True:
             self.read()
-            yield self.ctx.send(exchange.call, exchange.purpose)
+            yield self.at.send(exchange.call, exchange.purpose)
 
     def filters(self) -> dict[str, Parameters]:
         """Returns filters to combine, by name; of each kind one matches some elements, others all or none."""
         early, late, currency = self._distinctive()
-        operation, style = self.ctx.operation.id, self.ctx.target.array_style
-        unused = "disabled" if "beneficiary_id" in self.ctx.operation.path_parameters else "suspended"
+        operation, style = self.at.operation.id, self.at.target.array_style
+        unused = "disabled" if "beneficiary_id" in self.at.operation.path_parameters else "suspended"
         filters = {
             "start_date": [("start_date", early)],
             "start_date in the past": [("start_date", FAR_PAST)],
             "end_date": [("end_date", late)],
             "end_date in the future": [("end_date", FAR_FUTURE)],
-            "status": active(self.ctx),
+            "status": active(self.at),
             "status that nothing has": status_filter(operation, style, unused),
         }
-        if "currency" in self.ctx.operation.query_parameters:
+        if "currency" in self.at.operation.query_parameters:
             filters["currency"] = [("currency", currency)]
         return filters
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.judge.outcomes import difference
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
@@ -35,14 +35,14 @@ def with_letters(variant: str = "") -> str:
     return key
 
 
-def place(ctx: CheckContext) -> Account:
+def place(at: Check) -> Account:
     """Returns an account where a valid call can succeed once more, after any number of refused ones."""
-    return ctx.account(fresh=ctx.operation.traits.once)
+    return at.account(fresh=at.operation.traits.once)
 
 
-def own_place(ctx: CheckContext, restyle: Restyle | None = None, owner: str = "primary") -> Account:
+def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary") -> Account:
     """Returns a fixture with resources of its own, in a shared account where that masks no effect."""
-    run, traits, account = ctx.run, ctx.operation.traits, None
+    run, traits, account = at.run, at.operation.traits, None
     if traits.draws_on_funds:
         account = run.account("payouts", owner).account_id
     elif traits.creates != "account" and not traits.unique_pair:
@@ -58,16 +58,16 @@ class IdempotentRequest:
 
     def __init__(
         self,
-        ctx: CheckContext,
+        at: Check,
         fixture: Account | None = None,
         body: Body | None = None,
         *,
         spaced: bool = False,
         exchange: Exchange | None = None,
     ) -> None:
-        self.ctx = ctx
-        self.operation = ctx.operation.id
-        self.fixture = fixture or own_place(ctx)
+        self.at = at
+        self.operation = at.operation.id
+        self.fixture = fixture or own_place(at)
         self.exchange = exchange or self._sent(body, spaced)
         # Whatever is repeated is signed afresh.
         self.call = self.exchange.call.but(auth=Auth())
@@ -75,25 +75,25 @@ class IdempotentRequest:
 
     def _sent(self, body: Body | None, spaced: bool) -> Exchange:
         # Accounts and beneficiaries become the fixture's own, so that resources can be created under them.
-        kind = self.ctx.operation.traits.creates
+        kind = self.at.operation.traits.creates
         if body is None and not spaced and kind in ("account", "beneficiary"):
             create = self.fixture.account if kind == "account" else self.fixture.beneficiary
-            self.ctx.exchanges.append(create.number)
+            self.at.exchanges.append(create.number)
             return create
         request = self.fixture.call(self.operation, body)
         if spaced:
             request = request.but(body=padded(request.body or b""))
-        return self.ctx.accept(request, "the first use of an idempotency key")
+        return self.at.accept(request, "the first use of an idempotency key")
 
     def replay(self, rule: str, what: str, **beside: Any) -> Exchange:
         """Sends the original's key and body again and judges that the original status and body are returned.
         Additional headers (`beside`) are left out where a new request with them is refused."""
-        answer = self.ctx.send(self.call.but(**beside), what)
+        answer = self.at.send(self.call.but(**beside), what)
         if beside and not self.repeated_in(answer):
-            new = own_place(self.ctx).call(self.operation).but(**beside)
-            if not self.ctx.send(new, "a new request with those headers").succeeded:
-                answer = self.ctx.send(self.call, what)
-        self.ctx.same(rule, what, self.exchange, answer)
+            new = own_place(self.at).call(self.operation).but(**beside)
+            if not self.at.send(new, "a new request with those headers").succeeded:
+                answer = self.at.send(self.call, what)
+        self.at.same(rule, what, self.exchange, answer)
         return answer
 
     def repeated_in(self, answer: Exchange) -> bool:
@@ -110,19 +110,19 @@ class IdempotentRequest:
 
     def another(self) -> Call:
         """Builds a valid call of the same operation in the same place, with another body and key."""
-        body = self.ctx.run.samples.wallet(-1) if self.ctx.operation.traits.unique_pair else None
+        body = self.at.run.samples.wallet(-1) if self.at.operation.traits.unique_pair else None
         return self.fixture.call(self.operation, body)
 
     def with_fresh_key(self, body: Body) -> Exchange:
         """Sends a body with a new key, in the original's place or one like it."""
-        fixture = own_place(self.ctx) if self.ctx.operation.traits.once else self.fixture
+        fixture = own_place(self.at) if self.at.operation.traits.once else self.fixture
         fresh = call(self.operation, fixture.ids(self.operation), body)
-        return self.ctx.send(fresh, "the other body with a fresh key")
+        return self.at.send(fresh, "the other body with a fresh key")
 
 
-def restyled(ctx: CheckContext, restyle: Restyle) -> IdempotentRequest:
+def restyled(at: Check, restyle: Restyle) -> IdempotentRequest:
     """Returns an accepted request with restyled texts, or the sample where the server refuses them."""
     try:
-        return IdempotentRequest(ctx, own_place(ctx, restyle))
+        return IdempotentRequest(at, own_place(at, restyle))
     except Inconclusive:
-        return IdempotentRequest(ctx)
+        return IdempotentRequest(at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.contract.operations import response_schema
 from conformance.contract.traits import traits_of
 from conformance.judge import outcomes, paging
@@ -34,21 +34,21 @@ T = TypeVar("T")
 # ---------------------------------------------------------------------- reading
 
 
-def stocked(ctx: CheckContext) -> KnownList:
+def stocked(at: Check) -> KnownList:
     """Returns the small list of the check's operation. Raises Inconclusive where it has no element."""
-    return small_list(ctx.run, ctx.operation.id)
+    return small_list(at.run, at.operation.id)
 
 
-def active(ctx: CheckContext) -> Parameters:
+def active(at: Check) -> Parameters:
     """Returns the status filter for active elements."""
-    return status_filter(ctx.operation.id, ctx.target.array_style, "active")
+    return status_filter(at.operation.id, at.target.array_style, "active")
 
 
 #: Attempts to read a list while others add nothing.
 _ATTEMPTS = 4
 
 
-def steady(ctx: CheckContext, call: Call, act: Callable[[], T]) -> T:
+def steady(at: Check, call: Call, act: Callable[[], T]) -> T:
     """Reads by `act` while nothing is added to a customer's accounts, if possible. `act` may be repeated, so
     it must not judge.
 
@@ -57,15 +57,15 @@ def steady(ctx: CheckContext, call: Call, act: Callable[[], T]) -> T:
     if not traits_of(call.operation).others_add:
         return act()
     for _ in range(_ATTEMPTS):
-        before = _total(ctx, call)
+        before = _total(at, call)
         result = act()
-        if before == _total(ctx, call):
+        if before == _total(at, call):
             break
     return result
 
 
-def _total(ctx: CheckContext, call: Call) -> int | None:
-    page = page_of(ctx.send(call.with_query(query(1, 1)), "how many elements are there?"))
+def _total(at: Check, call: Call) -> int | None:
+    page = page_of(at.send(call.with_query(query(1, 1)), "how many elements are there?"))
     return page.total if page else None
 
 
@@ -73,68 +73,68 @@ def _total(ctx: CheckContext, call: Call) -> int | None:
 
 
 def usable_page(
-    ctx: CheckContext, rule: str, exchange: Exchange, what: str, *, refusable: bool = False
+    at: Check, rule: str, exchange: Exchange, what: str, *, refusable: bool = False
 ) -> Page | None:
     """Returns the page in an answer. Without one, judges the answer: a valid request must not be refused, a
     `refusable` one may be."""
     if exchange.refused_authentication and not (refusable and exchange.refused_otherwise):
         # An authentication failure says nothing about lists.
         reason = f"{what} was answered {exchange.described()}"
-        ctx.unclear(rule, reason, exchange, cause="auth.accepts-valid")
+        at.unclear(rule, reason, exchange, cause="auth.accepts-valid")
         return None
-    if not ctx.usable(rule, exchange):
+    if not at.usable(rule, exchange):
         return None
     page = page_of(exchange)
     if page is None and exchange.succeeded:
         reason = f"{what} was answered {exchange.described()}, not with a page"
-        ctx.unclear(rule, reason, exchange, cause="list.envelope")
+        at.unclear(rule, reason, exchange, cause="list.envelope")
     elif page is None:
         judged = outcomes.refused_or_ignored if refusable else outcomes.accepted
-        ctx.expect(rule, *judged(what, exchange))
+        at.expect(rule, *judged(what, exchange))
     return page
 
 
-def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool = True) -> None:
+def judge_size(at: Check, exchange: Exchange, what: str, *, filled: bool = True) -> None:
     """Judges list.size-range on the answer to a size out of it; `filled`: the page has elements to show."""
     rule, expected = "list.size-range", f"{what}: a refusal (4xx), or a page of a size from 1 to {MAX_SIZE}"
-    if page := usable_page(ctx, rule, exchange, what, refusable=True):
-        ctx.expect(rule, *paging.size_in_range(expected, page, filled=filled))
+    if page := usable_page(at, rule, exchange, what, refusable=True):
+        at.expect(rule, *paging.size_in_range(expected, page, filled=filled))
 
 
-def judge_by_query(ctx: CheckContext, exchange: Exchange, *rules: str) -> None:
+def judge_by_query(at: Check, exchange: Exchange, *rules: str) -> None:
     """Judges a page by those of these rules, or of all that the check cites, that follow from its query
     alone."""
-    style = ctx.target.array_style
-    for rule, judgement in paging.demanded(ctx.operation.id, exchange, style):
-        if rule in (rules or ctx.rules):
-            ctx.expect(rule, *judgement)
+    style = at.target.array_style
+    for rule, judgement in paging.demanded(at.operation.id, exchange, style):
+        if rule in (rules or at.rules):
+            at.expect(rule, *judgement)
 
 
 # ---------------------------------------------------------------------- walks
 
 
-def judge_whole(ctx: CheckContext, rule: str, done: Walk, expected: Collection[str], what: str) -> bool:
+def judge_whole(at: Check, rule: str, done: Walk, expected: Collection[str], what: str) -> bool:
     """Judges that a walk shows each of the `expected` ids exactly once, on pages that are full except for the
     last.
 
     Further elements fill pages, too; list.complete judges them."""
     if done.broken is not None:
-        usable_page(ctx, rule, done.broken, f"page {len(done.pages) + 1} of {what}")
+        usable_page(at, rule, done.broken, f"page {len(done.pages) + 1} of {what}")
         return False
     missing = [identifier for identifier in expected if identifier not in set(done.ids)]
     ids = [identifier for identifier in expected if not done.cut or identifier not in missing]
-    good = ctx.expect(rule, *paging.listed(what, ids, done.page_exchanges, once=True))
+    good = at.expect(rule, *paging.listed(what, ids, done.page_exchanges, once=True))
     if good and not done.cut:
-        good = ctx.expect(rule, *paging.full_pages(what, done.pages, done.size))
+        good = at.expect(rule, *paging.full_pages(what, done.pages, done.size))
     return good
 
 
-def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int, what: str) -> None:
+def judge_totals(at: Check, rule: str, read: Sequence[Page], count: int, what: str) -> None:
     """Judges that every page shows a total of `count`, up to the first that does not."""
     walked = len({identifier for page in read for identifier in page.ids}) == count
     others = [page.exchange for page in read] if walked else []
     for page in read:
-        good = ctx.expect(rule, *paging.number_is(what, page, "total", count), *others)
+        good = at.expect(rule, *paging.number_is(what, page, "total", count), *others)
         if not good and page.total is not None:
             return
 
@@ -145,10 +145,10 @@ def shows_all(created: Collection[str], answer: Exchange) -> bool:
     return page is None or (set(created) <= set(page.ids) and (_goes_on(page) or page.total == len(page.ids)))
 
 
-def judge_single_page(ctx: CheckContext, page: Page, what: str) -> None:
+def judge_single_page(at: Check, page: Page, what: str) -> None:
     """Judges that the total of a first page behind which none comes is the number of its elements."""
     if not _goes_on(page):
-        judge_totals(ctx, "list.complete", [page], len(page.ids), what)
+        judge_totals(at, "list.complete", [page], len(page.ids), what)
 
 
 def _goes_on(page: Page) -> bool:
@@ -167,11 +167,11 @@ def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def compared(
-    ctx: CheckContext, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
+    at: Check, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
 ) -> None:
     """Judges that each element is shown as its create answered it (list.complete, about members)."""
     # format.object judges `object`; background jobs may change MOVING.
-    names = [name for name in item_fields(ctx.operation.id) if name != "object" and name not in MOVING]
+    names = [name for name in item_fields(at.operation.id) if name != "object" and name not in MOVING]
     # A later default may replace an earlier one.
     defaults = [identifier for identifier, origin in created.items() if origin.get("is_default") is True]
     different: dict[str, tuple[Any, Exchange]] = {}
@@ -187,7 +187,7 @@ def compared(
     for name, (value, origin) in different.items():
         pages = (exchange for exchange in exchanges if value in _values(exchange, origin, name))
         page = next(pages, exchanges[0])
-        ctx.expect("list.complete", *shown_as_created("each element", name, page, origin))
+        at.expect("list.complete", *shown_as_created("each element", name, page, origin))
 
 
 def _as_created(name: str, value: Any, origin: Exchange) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent
@@ -22,7 +22,7 @@ from conformance.world.text_turns import Place, with_texts
 
 
 def judge_members(
-    ctx: CheckContext,
+    at: Check,
     rule: str,
     exchange: Exchange,
     expected: Mapping[str, Any],
@@ -36,11 +36,11 @@ def judge_members(
     second source (`otherwise`): where two sources disagree, either is right. `shown_by` are answers that the
     values come from. format.object judges `object`; refusals are judged elsewhere."""
     if not exchange.succeeded:
-        ctx.usable(rule, exchange)
+        at.usable(rule, exchange)
         return
     for name in _judged(exchange, expected, but):
         other = (otherwise or {}).get(name, MISSING)
-        ctx.expect(rule, *outcomes.member(what, exchange, name, expected[name], other), *shown_by)
+        at.expect(rule, *outcomes.member(what, exchange, name, expected[name], other), *shown_by)
 
 
 def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str]) -> list[str]:
@@ -49,30 +49,30 @@ def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str])
 
 
 def send_with_texts(
-    ctx: CheckContext, fixture: Account, body: Body, texts: Mapping[Place, str], what: str
+    at: Check, fixture: Account, body: Body, texts: Mapping[Place, str], what: str
 ) -> Exchange | None:
     """Sends a valid body with texts that servers are known to alter, then with fewer of them, as a server may
     refuse some. Judges that the first accepted answer shows what was sent, and returns it; None where all are
     refused, or no text has a place."""
-    operation = ctx.operation.id
-    fixed = ctx.run.samples.over(ctx.operation.resource)
+    operation = at.operation.id
+    fixed = at.run.samples.over(at.operation.resource)
     own = {place: text for place, text in texts.items() if place[0] not in fixed}
     calls = [fixture.call(operation, tried) for tried in with_texts(operation, body, own)]
-    for answer in ctx.until_accepted(calls, what)[-1:]:
+    for answer in at.until_accepted(calls, what)[-1:]:
         if answer.succeeded:
-            judge_members(ctx, "create.echo", answer, sent(operation, answer.call.document), what)
+            judge_members(at, "create.echo", answer, sent(operation, answer.call.document), what)
             return answer
     return None
 
 
 def judge_last_words(
-    ctx: CheckContext, rule: str, exchange: Exchange, places: Iterable[tuple[str, str]], what: str
+    at: Check, rule: str, exchange: Exchange, places: Iterable[tuple[str, str]], what: str
 ) -> None:
     """Judges that texts in members of an answer, or of objects in it, are returned with their last words."""
     for place in places:
         path = [name for name in place if name]
         if isinstance(exchange.get(*path), str):
-            ctx.expect(rule, what, _lost_word(exchange, path), exchange)
+            at.expect(rule, what, _lost_word(exchange, path), exchange)
 
 
 def _lost_word(exchange: Exchange, path: Sequence[str]) -> Got:
@@ -111,7 +111,7 @@ def mismatches(
 
 
 def look_for(
-    ctx: CheckContext,
+    at: Check,
     call: Call,
     purpose: str,
     expected: Mapping[str, Any],
@@ -135,11 +135,11 @@ def look_for(
 
     def look() -> Exchange:
         for _ in range(looks):
-            if not shows(answer := ctx.send(call, purpose)):
+            if not shows(answer := at.send(call, purpose)):
                 break
         return answer
 
-    return ctx.eventually(look, shows, call.operation or "")
+    return at.eventually(look, shows, call.operation or "")
 
 
 def went_back(later: Exchange, earlier: Exchange) -> bool:
@@ -151,12 +151,10 @@ def went_back(later: Exchange, earlier: Exchange) -> bool:
     return instants < instants[::-1]
 
 
-def judge_not_back(ctx: CheckContext, rule: str, later: Exchange, earlier: Exchange, what: str) -> None:
+def judge_not_back(at: Check, rule: str, later: Exchange, earlier: Exchange, what: str) -> None:
     """Judges that `updated` of a later read is not before an earlier one's."""
     expected = f"{what}: updated {show(earlier.get('updated'))} or later"
-    ctx.expect(
-        rule, expected, show(later.get("updated")) if went_back(later, earlier) else "", later, earlier
-    )
+    at.expect(rule, expected, show(later.get("updated")) if went_back(later, earlier) else "", later, earlier)
 
 
 FUNDED = "Name an account that has balances: [primary] funded_account_id."
@@ -178,38 +176,38 @@ def furnish(fixture: Account, operation: Operation) -> None:
             fixture.create("createWallet")
 
 
-def _populated(ctx: CheckContext) -> Account:
+def _populated(at: Check) -> Account:
     """Returns a fixture in which the check's operation has something to show."""
-    fixture = ctx.run.account("populated")
-    operation = ctx.operation
+    fixture = at.run.account("populated")
+    operation = at.operation
     if operation.traits.shows_balances:
-        return ctx.run.account("payouts") if ctx.target.primary.funded_account_id else fixture
+        return at.run.account("payouts") if at.target.primary.funded_account_id else fixture
     if operation.traits.disables:
-        fixture = ctx.run.account(fresh=True)
+        fixture = at.run.account(fresh=True)
     if "beneficiary_id" in operation.path_parameters:
         _ = fixture.destination
     elif operation.id == "listWallets":
-        return creations(ctx.run, "createWallet")[0].fixture
+        return creations(at.run, "createWallet")[0].fixture
     elif operation.is_list:
         furnish(fixture, operation)
     return fixture
 
 
-def showing(ctx: CheckContext, purpose: str) -> Exchange:
+def showing(at: Check, purpose: str) -> Exchange:
     """Returns the answer of the check's operation in a populated fixture; repeats a list until it shows an
     element (eventual consistency)."""
-    request = _populated(ctx).call(ctx.operation.id)
-    return ctx.eventually(
-        lambda: ctx.accept(request, purpose),
-        lambda answer: not ctx.operation.is_list or answer.get("items") != [],
+    request = _populated(at).call(at.operation.id)
+    return at.eventually(
+        lambda: at.accept(request, purpose),
+        lambda answer: not at.operation.is_list or answer.get("items") != [],
     )
 
 
-def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
+def no_balance(at: Check, rule: str, answer: Exchange) -> None:
     """Notes that an account shows no balance, which a rule is about."""
     reason = "the account shows no balance, so that no form of one was seen"
-    if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
-        ctx.unclear(rule, reason, answer, remedy=FUNDED)
+    if at.target.features.payouts or at.target.primary.funded_account_id:
+        at.unclear(rule, reason, answer, remedy=FUNDED)
     else:
         # Without payouts no account need ever hold money.
-        ctx.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")
+        at.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import normalize
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects, all_texts
@@ -111,11 +111,11 @@ def _may_be_now(text: str) -> bool:
     return step is not None and step >= 1
 
 
-def between_organizations(ctx: CheckContext) -> dict[str, PrivateData]:
+def between_organizations(at: Check) -> dict[str, PrivateData]:
     """Organization -> private data of the other one, created if need be; empty without another one."""
-    if LEAK not in ctx.rules or ctx.target.secondary is None:
+    if LEAK not in at.rules or at.target.secondary is None:
         return {}
-    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
+    own, foreign = at.run.account("tenant"), at.run.account("tenant", "secondary")
     return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
 
 
@@ -146,14 +146,14 @@ def _sparse(known: str) -> str:
 
 
 def _accented(known: str) -> str:
-    at = max(map(known.rfind, "aceiou"))
+    index = max(map(known.rfind, "aceiou"))
     accent = "\N{COMBINING ACUTE ACCENT}"
-    return replaced(known, at, normalize("NFC", known[at] + accent)) if at >= 0 else ""
+    return replaced(known, index, normalize("NFC", known[index] + accent)) if index >= 0 else ""
 
 
 def _wide(known: str) -> str:
-    at = max((at for at, sign in enumerate(known) if sign.isalnum() and sign.isascii()), default=-1)
-    return replaced(known, at, chr(ord(known[at]) + 0xFEE0)) if at >= 0 else ""
+    index = max((index for index, sign in enumerate(known) if sign.isalnum() and sign.isascii()), default=-1)
+    return replaced(known, index, chr(ord(known[index]) + 0xFEE0)) if index >= 0 else ""
 
 
 #: What distinguishes an id from an existing one, and how it is made; empty where such an id may exist. A
@@ -196,5 +196,5 @@ def near(known: str, turn: tuple[str, Callable[[str], str]], skip: int = 0) -> I
 def encoded(text: str, *, lower: bool = False) -> str:
     """Percent-encodes one character of an id (RFC 3986), in hexadecimal digits of that case."""
     # A code with a letter, whose case shows.
-    places = (at for at, sign in enumerate(text) if sign.isascii() and not f"{ord(sign):02x}".isdigit())
+    places = (index for index, sign in enumerate(text) if sign.isascii() and not f"{ord(sign):02x}".isdigit())
     return percent_encoded(text, next(places, 0), lower=lower)

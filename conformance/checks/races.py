@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import renewed
@@ -24,8 +24,8 @@ class Rounds:
             answers = rounds.race(calls, "simultaneous ...")
     """
 
-    def __init__(self, ctx: CheckContext, count: int) -> None:
-        self.ctx = ctx
+    def __init__(self, at: Check, count: int) -> None:
+        self.at = at
         self.count = count
         #: True if the current round is spoilt.
         self.spoilt = False
@@ -42,12 +42,12 @@ class Rounds:
             spoilt += 1
             if spoilt > MOST_SPOILT:
                 return
-            if self._limited is not None and not self.ctx.run.retry.wait_out(self._limited, spoilt):
+            if self._limited is not None and not self.at.run.retry.wait_out(self._limited, spoilt):
                 return
 
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
         """Sends the calls of this round simultaneously; returns their exchanges in order."""
-        answers, run = self.ctx.race(calls, purpose), self.ctx.run
+        answers, run = self.at.race(calls, purpose), self.at.run
         self._limited = next((answer for answer in answers if answer.throttled), None)
         self.spoilt = self._limited is not None or simultaneous(answers) < 2
         if late := [answer for answer in answers if run.too_new(answer)]:

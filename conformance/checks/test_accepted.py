@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain
@@ -85,29 +85,29 @@ def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
 
 
 @check(RULE, operations=tuple(operation for operation in OPERATIONS if not TRAITS[operation].subset_of))
-def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
+def test_sound_bodies_are_accepted(at: Check) -> None:
     """The sample, the sample without each and without all of its optional fields, with other words in a
     required text, and with each listed choice are accepted, if at least one of them is."""
-    operation = ctx.operation.id
+    operation = at.operation.id
     answers, aside = dict[str, Exchange](), dict[str, Exchange]()
-    for what, body in sound_bodies(created_in(ctx.run, operation), operation).items():
-        fixture = _place(ctx, body)
+    for what, body in sound_bodies(created_in(at.run, operation), operation).items():
+        fixture = _place(at, body)
         ids = fixture.ids(operation)
-        answer = ctx.shown(call(operation, ids, body), f"{what}, which is valid")
-        if ctx.operation.traits.unique_pair and not answer.succeeded:
+        answer = at.shown(call(operation, ids, body), f"{what}, which is valid")
+        if at.operation.traits.unique_pair and not answer.succeeded:
             # Where a pair is unique in all accounts, other labels are refused as well.
             labels = (fixture.body(operation)["label"], f"Savings {samples.marker()}")
             others = [
                 call(operation, ids, {**body, "label": each}) for each in labels if each != body["label"]
             ]
-            if not ctx.until_accepted(others, "another label in the same account")[-1].succeeded:
+            if not at.until_accepted(others, "another label in the same account")[-1].succeeded:
                 continue
-        if ctx.operation.traits.draws_on_funds and not answer.succeeded:
+        if at.operation.traits.draws_on_funds and not answer.succeeded:
             again, *others = (call(operation, ids, other) for other in _payouts_of_no_less(fixture, body))
-            if (later := ctx.send(again, "the same of a greater amount")).succeeded:
+            if (later := at.send(again, "the same of a greater amount")).succeeded:
                 # The first amount may have been refused as a duplicate.
                 answer = later
-            elif not ctx.until_accepted(others, "another payout of no less")[-1].succeeded:
+            elif not at.until_accepted(others, "another payout of no less")[-1].succeeded:
                 # The funds or a daily limit are exhausted.
                 aside[what] = answer
                 continue
@@ -115,24 +115,24 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     accepted = [what for what, answer in answers.items() if answer.succeeded]
     refused = [answer for answer in answers.values() if answer.refused]
     # A wallet with another label was accepted where one is refused: there is room.
-    if accepted and refused and not ctx.operation.traits.unique_pair:
-        _look_for_quota(ctx, accepted[0], refused[-1])
-    _judge_all(ctx, answers or aside)
+    if accepted and refused and not at.operation.traits.unique_pair:
+        _look_for_quota(at, accepted[0], refused[-1])
+    _judge_all(at, answers or aside)
 
 
-def _place(ctx: CheckContext, body: Body) -> Account:
+def _place(at: Check, body: Body) -> Account:
     """The fixture for a valid body: each wallet has an account of its own, in which its pair is not taken,
     and each default destination a new beneficiary, as a second default may be refused."""
-    fixture = created_in(ctx.run, ctx.operation.id)
-    return Account(ctx.run, account_id=fixture.account_id) if body.get("is_default") else fixture
+    fixture = created_in(at.run, at.operation.id)
+    return Account(at.run, account_id=fixture.account_id) if body.get("is_default") else fixture
 
 
-def _look_for_quota(ctx: CheckContext, what: str, refused: Exchange) -> None:
+def _look_for_quota(at: Check, what: str, refused: Exchange) -> None:
     """Sends another body of a name that was accepted to the path of a refused one. Raises Inconclusive if it
     is refused there."""
-    body = sound_bodies(created_in(ctx.run, ctx.operation.id), ctx.operation.id)[what]
+    body = sound_bodies(created_in(at.run, at.operation.id), at.operation.id)[what]
     again = renewed(refused.call.with_json(body))
-    answer = ctx.send(again, f"{what}, which was accepted before, where another was refused")
+    answer = at.send(again, f"{what}, which was accepted before, where another was refused")
     if answer.refused:
         raise refusal_of_valid(answer)
 
@@ -149,10 +149,10 @@ def _payouts_of_no_less(fixture: Account, body: Body) -> Iterator[Body]:
 
 
 @check(RULE, operations=("updateBeneficiary",))
-def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
+def test_sound_updates_are_accepted(at: Check) -> None:
     """A PATCH of each field of the sample alone, of all of them, of each beneficiary_type, and of a business'
     company_name is accepted, if at least one of these is."""
-    fixture = ctx.account(fresh=True)
+    fixture = at.account(fresh=True)
     sample = fixture.run.samples.beneficiary()
     patches = {f"a PATCH of {name} alone": {name: value} for name, value in sample.items()}
     patches["a PATCH of all fields of the sample"] = sample
@@ -162,13 +162,13 @@ def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
         patches["a PATCH of beneficiary_type business and company_name"] = business
         company = {"company_name": business["company_name"]}
         patches["a PATCH of a business' company_name alone"] = company
-    calls = {what: fixture.call(ctx.operation.id, body) for what, body in patches.items()}
-    _judge_all(ctx, {what: ctx.shown(call, f"{what}, which is valid") for what, call in calls.items()})
+    calls = {what: fixture.call(at.operation.id, body) for what, body in patches.items()}
+    _judge_all(at, {what: at.shown(call, f"{what}, which is valid") for what, call in calls.items()})
 
 
-def _judge_all(ctx: CheckContext, answers: Mapping[str, Exchange]) -> None:
+def _judge_all(at: Check, answers: Mapping[str, Exchange]) -> None:
     """Judges that all were accepted. Raises Inconclusive where none was, as a sample may not fit a server."""
     if answers and not any(answer.succeeded for answer in answers.values()):
         raise refusal_of_valid(next(iter(answers.values())))
     for what, answer in answers.items():
-        ctx.accepted(RULE, what, answer)
+        at.accepted(RULE, what, answer)

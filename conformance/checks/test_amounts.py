@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
 from conformance.checks.members import judge_members, send_with_texts
@@ -33,24 +33,24 @@ _SHARE = 10
 _SMALL = Decimal(2)
 
 
-@table("fields.amount", "fields.payin-amount-positive", UNTOUCHED, at=DefectiveBodies)
-def test_amount_that_is_no_positive_decimal(at: DefectiveBodies) -> Iterator[Case]:
+@table("fields.amount", "fields.payin-amount-positive", UNTOUCHED, engine=DefectiveBodies)
+def test_amount_that_is_no_positive_decimal(engine: DefectiveBodies) -> Iterator[Case]:
     """A valid body whose amount is zero, negative, not a plain decimal or a JSON number is refused; that a
     payin's must be positive is implied."""
     for wrong in amounts.REFUSED:
-        implied = TRAITS[at.operation].creates == "payin" and not_positive(wrong.value)
+        implied = TRAITS[engine.operation].creates == "payin" and not_positive(wrong.value)
         rule = "fields.payin-amount-positive" if implied else "fields.amount"
-        yield at.defective(rule, f"amount {amounts.named(wrong)}", at.having("amount", wrong.value))
+        yield engine.defective(rule, f"amount {amounts.named(wrong)}", engine.having("amount", wrong.value))
 
 
-@table("fields.amount-odd", at=DefectiveBodies)
-def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
+@table("fields.amount-odd", engine=DefectiveBodies)
+def test_odd_amount(engine: DefectiveBodies) -> Iterator[Case]:
     """Records whether an amount with an exponent, a plus sign or very many digits is accepted."""
-    at.must_accept()
+    engine.must_accept()
     for odd in amounts.OPEN:
         if odd.checked:
             name = f"an amount with {odd.reason}"
-            yield at.defective("fields.amount-odd", name, at.having("amount", odd.value))
+            yield engine.defective("fields.amount-odd", name, engine.having("amount", odd.value))
 
 
 @check(
@@ -60,65 +60,65 @@ def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
     "payout.amount-in-usd",
     "idempotency.replay",
 )
-def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
+def test_amount_to_the_last_digit(at: Check) -> None:
     """Every accepted amount is returned with the same value, however many digits it has. A payout's
     amount_in_usd is above zero, and the same value where the currency is USD. The initial state is the same
     for all amounts, and what stands beside them is returned as sent. The last request, repeated with its key,
     gets the same answer. Amounts above a tenth of the known funds are sent only where a payout beyond these
     funds was accepted, or where only an integer overflow could make the server accept them."""
-    fixture = ctx.account()
-    for creation in creations(ctx.run, ctx.operation.id):
+    fixture = at.account()
+    for creation in creations(at.run, at.operation.id):
         amount = creation.body["amount"]
-        ctx.member("create.amount-exact", "of the value that was sent", creation.exchange, "amount", amount)
-        if "payout.amount-in-usd" in ctx.rules:
+        at.member("create.amount-exact", "of the value that was sent", creation.exchange, "amount", amount)
+        if "payout.amount-in-usd" in at.rules:
             what = f"amount_in_usd of a payout in {creation.body['currency']} above zero"
             value = _decimal(creation.exchange.get("amount_in_usd"))
             got = show(creation.exchange.get("amount_in_usd")) if value is not None and value <= 0 else ""
-            ctx.expect("payout.amount-in-usd", what, got, creation.exchange)
+            at.expect("payout.amount-in-usd", what, got, creation.exchange)
             if creation.body["currency"] == "USD":
                 what = "a payout in US dollars"
-                ctx.member("payout.amount-in-usd", what, creation.exchange, "amount_in_usd", amount)
-    texts = _texts_to_send(ctx)
+                at.member("payout.amount-in-usd", what, creation.exchange, "amount_in_usd", amount)
+    texts = _texts_to_send(at)
     first = _send_with_text(
-        ctx, fixture, fixture.body(ctx.operation.id), next(texts, {}), "a valid amount", must=True
+        at, fixture, fixture.body(at.operation.id), next(texts, {}), "a valid amount", must=True
     )
-    _judge_amount(ctx, fixture, first)
+    _judge_amount(at, fixture, first)
     currency = first.call.document["currency"]
-    funds = _available(ctx, fixture, currency) if ctx.operation.traits.draws_on_funds else None
+    funds = _available(at, fixture, currency) if at.operation.traits.draws_on_funds else None
     # A payout was accepted without funds, or they do not show: they are no limit.
     unlimited = funds is None or funds <= 0
     odd: list[Exchange] = []
     for amount in (*values(amounts.EXACT), *values(amounts.WRAPPING)):
         beyond = funds is not None and amount in values(amounts.WRAPPING) and Decimal(amount) > funds * _SHARE
         if unlimited or beyond or Decimal(amount) <= _SMALL or (funds and Decimal(amount) * _SHARE <= funds):
-            body = {**fixture.body(ctx.operation.id), "currency": currency, "amount": amount}
-            answer = _send_with_text(ctx, fixture, body, next(texts, {}), f"the amount {amount}")
+            body = {**fixture.body(at.operation.id), "currency": currency, "amount": amount}
+            answer = _send_with_text(at, fixture, body, next(texts, {}), f"the amount {amount}")
             if answer.succeeded:
                 odd.append(answer)
-                _judge_amount(ctx, fixture, answer)
+                _judge_amount(at, fixture, answer)
     for code, amount in amounts.OF_OTHER_COINS.items():
         what = f"the amount {amount} in {code}"
-        body = {**fixture.body(ctx.operation.id), "currency": code, "amount": amount}
-        answer = ctx.send(fixture.call(ctx.operation.id, body), what)
+        body = {**fixture.body(at.operation.id), "currency": code, "amount": amount}
+        answer = at.send(fixture.call(at.operation.id, body), what)
         if answer.succeeded:
-            _judge_sent(ctx, fixture, answer)
+            _judge_sent(at, fixture, answer)
     if not odd:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
-        raise Inconclusive(reason, SAMPLE_REMEDIES.get(ctx.operation.id, ""))
+        raise Inconclusive(reason, SAMPLE_REMEDIES.get(at.operation.id, ""))
     what = f"the amount {odd[-1].call.document['amount']} again, with its key"
-    ctx.same("idempotency.replay", what, odd[-1], ctx.send(odd[-1].call, what))
+    at.same("idempotency.replay", what, odd[-1], at.send(odd[-1].call, what))
 
 
-def _texts_to_send(ctx: CheckContext) -> Iterator[Mapping[Place, str]]:
+def _texts_to_send(at: Check) -> Iterator[Mapping[Place, str]]:
     """Returns texts that servers are known to alter, and that none of the created resources had."""
-    pending = Pending(ctx.operation.id)
-    for creation in creations(ctx.run, ctx.operation.id):
+    pending = Pending(at.operation.id)
+    for creation in creations(at.run, at.operation.id):
         pending.had(creation.body)
     return pending.turns()
 
 
 def _send_with_text(
-    ctx: CheckContext,
+    at: Check,
     fixture: Account,
     body: Body,
     texts: Mapping[Place, str],
@@ -128,38 +128,38 @@ def _send_with_text(
 ) -> Exchange:
     """Sends a body with such texts, without them where they are refused, and judges that the answer shows
     them. With `must`, raises Inconclusive where both are refused."""
-    if (answer := send_with_texts(ctx, fixture, body, texts, what)) is not None:
+    if (answer := send_with_texts(at, fixture, body, texts, what)) is not None:
         return answer
-    plain = fixture.call(ctx.operation.id, body)
-    return ctx.accept(plain, what) if must else ctx.send(plain, what)
+    plain = fixture.call(at.operation.id, body)
+    return at.accept(plain, what) if must else at.send(plain, what)
 
 
-def _judge_sent(ctx: CheckContext, fixture: Account, answer: Exchange) -> None:
+def _judge_sent(at: Check, fixture: Account, answer: Exchange) -> None:
     """Judges the answer to an amount in an account: its value, what else was sent, and the initial state."""
-    body, operation = answer.call.document, ctx.operation.id
-    ctx.member("create.amount-exact", "of the value that was sent", answer, "amount", body["amount"])
+    body, operation = answer.call.document, at.operation.id
+    at.member("create.amount-exact", "of the value that was sent", answer, "amount", body["amount"])
     what = f"newly created of {body['amount']}"
-    judge_members(ctx, "create.initial-state", answer, initial_state(operation, body), what)
+    judge_members(at, "create.initial-state", answer, initial_state(operation, body), what)
     expected = {**sent(operation, body), "account_id": fixture.account_id}
-    judge_members(ctx, "create.echo", answer, expected, what, otherwise=normalized(body))
+    judge_members(at, "create.echo", answer, expected, what, otherwise=normalized(body))
 
 
-def _judge_amount(ctx: CheckContext, fixture: Account, answer: Exchange) -> None:
+def _judge_amount(at: Check, fixture: Account, answer: Exchange) -> None:
     """Judges the answer to an amount in the usual currency, in US dollars as well."""
-    _judge_sent(ctx, fixture, answer)
+    _judge_sent(at, fixture, answer)
     body = answer.call.document
-    if "payout.amount-in-usd" in ctx.rules:
+    if "payout.amount-in-usd" in at.rules:
         if body["currency"] == "USD":
             what = "a payout in US dollars"
-            ctx.member("payout.amount-in-usd", what, answer, "amount_in_usd", body["amount"])
+            at.member("payout.amount-in-usd", what, answer, "amount_in_usd", body["amount"])
         elif any(
-            "currency" in ctx.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
+            "currency" in at.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):
             reason = f"by the target file payouts are in {body['currency']}, not in USD ([samples])"
-            ctx.not_applicable("payout.amount-in-usd", reason)
+            at.not_applicable("payout.amount-in-usd", reason)
         else:
             reason = f"payouts to this target are in {body['currency']}, not in USD"
-            ctx.unclear(
+            at.unclear(
                 "payout.amount-in-usd",
                 reason,
                 answer,
@@ -176,9 +176,9 @@ def _decimal(value: Any) -> Decimal | None:
         return None
 
 
-def _available(ctx: CheckContext, fixture: Account, currency: str) -> Decimal | None:
+def _available(at: Check, fixture: Account, currency: str) -> Decimal | None:
     """Reads the amount that an account can pay in a currency; None where it does not show."""
-    answer = ctx.send(fixture.call("getAccountBalances"), "what can be drawn on?")
+    answer = at.send(fixture.call("getAccountBalances"), "what can be drawn on?")
     balances = answer.get("balances")
     for balance in balances if answer.succeeded and isinstance(balances, list) else []:
         if isinstance(balance, dict) and balance.get("currency") == currency:
@@ -188,20 +188,20 @@ def _available(ctx: CheckContext, fixture: Account, currency: str) -> Decimal | 
 
 
 @check("payout.insufficient-funds", UNTOUCHED)
-def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
+def test_payout_beyond_the_funds(at: Check) -> None:
     """Records whether a new account, which has no funds, may pay out. Where it may not, a payout beyond the
     funded account's balance is refused as well, and leaves the balances as they are."""
-    answer = ctx.send(ctx.run.account(fresh=True).call("createPayout"), "a payout from a new account")
-    ctx.record("payout.insufficient-funds", "a payout from a new account without funds", answer)
-    funded = ctx.target.primary.funded_account_id
+    answer = at.send(at.run.account(fresh=True).call("createPayout"), "a payout from a new account")
+    at.record("payout.insufficient-funds", "a payout from a new account without funds", answer)
+    funded = at.target.primary.funded_account_id
     if not answer.refused or funded is None:
-        ctx.not_exercised(UNTOUCHED, "no payout was refused for lack of funds")
+        at.not_exercised(UNTOUCHED, "no payout was refused for lack of funds")
         return
-    fixture = ctx.account()
+    fixture = at.account()
     currency = fixture.body("createPayout")["currency"]
-    funds = _available(ctx, fixture, currency)
+    funds = _available(at, fixture, currency)
     if funds is None:
-        ctx.not_exercised(UNTOUCHED, f"the funded account shows no funds in {currency}")
+        at.not_exercised(UNTOUCHED, f"the funded account shows no funds in {currency}")
         return
 
     def beyond() -> Exchange:
@@ -209,8 +209,8 @@ def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
         # Earlier refused payouts may have left negative funds: their absolute value is beyond those of a
         # conforming server as well, to which a replay is sent.
         amount = format(EXACT.add(abs(funds), Decimal(body["amount"])), "f")
-        return ctx.send(fixture.call("createPayout", {**body, "amount": amount}), "a payout beyond the funds")
+        return at.send(fixture.call("createPayout", {**body, "amount": amount}), "a payout beyond the funds")
 
-    effects = SideEffects(ctx, fixture).start()
+    effects = SideEffects(at, fixture).start()
     refused = [beyond()]
     effects.judge_refused("payouts beyond the funds", refused, beyond)

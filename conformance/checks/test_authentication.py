@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conformance.checks.auth_probes import AuthProbes, lengthened, sound
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import UPPER_CASE
@@ -27,20 +27,20 @@ from conformance.world.case import Case
 from conformance.world.corpora import ids
 
 
-@table("auth.accepts-valid", at=lambda ctx: AuthProbes(ctx, proven=False).sound)
-def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
+@table("auth.accepts-valid", engine=lambda at: AuthProbes(at, proven=False).sound)
+def test_sound_requests_pass(engine: Engine) -> Iterator[Case]:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce has."""
     rows = {
         "a valid request": Auth(nonce=new_nonce().upper()),
         "a valid request whose nonce has decimal digits only, zeros first": Auth(nonce="00" + decimal(30)),
     }
-    yield from at.cases("auth.accepts-valid", rows)
+    yield from engine.cases("auth.accepts-valid", rows)
 
 
-def _elsewhere(at: Engine) -> Iterator[Case]:
+def _elsewhere(engine: Engine) -> Iterator[Case]:
     """Yields requests without a header, its value in the query and in another header. Underscores in the name
     of a header are left out: CGI does not tell them from hyphens (RFC 3875, section 4.1.18)."""
-    key, now, nonce = at.ctx.target.primary.api_key, str(at.ctx.run.clock.now()), new_nonce()
+    key, now, nonce = engine.at.target.primary.api_key, str(engine.at.run.clock.now()), new_nonce()
     for header, name, value, beside in (
         (signing.API_KEY, "api_key", key, ("Cookie", f"api_key={key}")),
         (signing.TIMESTAMP, "timestamp", now, ("Date", formatdate(int(now), usegmt=True))),
@@ -48,39 +48,39 @@ def _elsewhere(at: Engine) -> Iterator[Case]:
     ):
         query = "&".join(f"{parameter}={quote(value, safe='')}" for parameter in (header, name))
         what, auth = f"a request without {header}", Auth(omit=(header,), timestamp=now, nonce=nonce)
-        yield at.case("auth.missing-header", what, query=query, headers=(beside,), auth=auth)
+        yield engine.case("auth.missing-header", what, query=query, headers=(beside,), auth=auth)
 
 
-@table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", at=AuthProbes)
-def test_missing_headers(at: Engine) -> Iterator[Case]:
+@table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", engine=AuthProbes)
+def test_missing_headers(engine: Engine) -> Iterator[Case]:
     """A request that lacks one of the four headers, even if its value is elsewhere, or lacks all of them is
     refused, also with a bearer token instead."""
-    yield from _elsewhere(at)
+    yield from _elsewhere(engine)
     rows = {
         # In the query, the signature would sign itself.
         f"a request without {signing.SIGNATURE}": Auth(omit=(signing.SIGNATURE,)),
         "a request without any of the four headers": Auth(omit=signing.HEADERS),
     }
-    yield from at.cases("auth.missing-header", rows)
-    bearer = (("Authorization", f"Bearer {at.ctx.target.primary.api_key}"),)
+    yield from engine.cases("auth.missing-header", rows)
+    bearer = (("Authorization", f"Bearer {engine.at.target.primary.api_key}"),)
     for name, omitted in (
         ("Authorization: Bearer with the API key instead of the four headers", signing.HEADERS),
         ("Authorization: Bearer and X-API-Key instead of the four headers", signing.HEADERS[1:]),
         ("Authorization: Bearer instead of X-Signature", (signing.SIGNATURE,)),
-        *at.turn(((), (("Authorization: Bearer instead of X-API-Key", (signing.API_KEY,)),))),
+        *engine.turn(((), (("Authorization: Bearer instead of X-API-Key", (signing.API_KEY,)),))),
     ):
         auth = Auth(omit=omitted)
-        control = at.case("auth.missing-header", f"{name}, but for Authorization", auth=auth)
-        yield at.case("auth.bearer-only", name, headers=bearer, auth=auth, control=control)
+        control = engine.case("auth.missing-header", f"{name}, but for Authorization", auth=auth)
+        yield engine.case("auth.bearer-only", name, headers=bearer, auth=auth, control=control)
 
 
-@table("auth.empty-header", at=AuthProbes)
-def test_empty_headers(at: AuthProbes) -> Iterator[Case]:
+@table("auth.empty-header", engine=AuthProbes)
+def test_empty_headers(engine: AuthProbes) -> Iterator[Case]:
     """A request with one of the four headers empty is refused; timestamp and nonce also signed as empty."""
     rows = {f"an empty {header}": Auth(empty=(header,)) for header in signing.HEADERS}
     rows["an empty X-Nonce, signed as empty"] = Auth(nonce="")
     rows["an empty X-Timestamp, signed as empty"] = Auth(timestamp="")
-    yield from at.cases("auth.empty-header", rows)
+    yield from engine.cases("auth.empty-header", rows)
 
 
 # ---------------------------------------------------------------------- timestamps
@@ -91,15 +91,15 @@ def test_empty_headers(at: AuthProbes) -> Iterator[Case]:
 PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
-def _margins(ctx: CheckContext) -> list[int]:
+def _margins(at: Check) -> list[int]:
     """Returns distances of probes from the edge of the window, in seconds, as far as the server's clock is
     known; the second is for answers that do not prove the first."""
     # Only `created` of a resource shows whether the Date header is of the clock that validates timestamps.
-    if not ctx.run.clock.calibrated:
+    if not at.run.clock.calibrated:
         return [UNCALIBRATED]
     with contextlib.suppress(Inconclusive):
-        _ = ctx.run.account("authentication").account_id
-    gap = math.ceil(apart(ctx.run.record.values()))
+        _ = at.run.account("authentication").account_id
+    gap = math.ceil(apart(at.run.record.values()))
     # The server has two clocks, and either of them, or a third one, validates timestamps.
     return [min(CALIBRATED + gap, UNCALIBRATED)] if gap else [PROVEN, CALIBRATED]
 
@@ -116,9 +116,9 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
     return date - exchange.elapsed - sent, date + 2 - sent
 
 
-def _distant_timestamps(at: Engine) -> Iterator[Case]:
+def _distant_timestamps(engine: Engine) -> Iterator[Case]:
     """Yields a timestamp far outside the window by any clock, another one for each operation."""
-    now = at.ctx.run.clock.now()
+    now = engine.at.run.clock.now()
     further = (
         # Mistakes about daylight saving time.
         ("an hour old", now - 3600),
@@ -134,17 +134,17 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
         ("in nanoseconds", f"{now}000000000"),
         ("below 0", -now),
     )
-    how, other = at.turn(further)
-    query = "page=1&size=2" if at.ctx.operation.is_list else ""
+    how, other = engine.turn(further)
+    query = "page=1&size=2" if engine.at.operation.is_list else ""
     auth = Auth(timestamp=str(other))
-    case = at.case("auth.timestamp-window", f"a timestamp {how}", query=query, auth=auth)
+    case = engine.case("auth.timestamp-window", f"a timestamp {how}", query=query, auth=auth)
     yield replace(case, body=lengthened(case.body))
 
 
-def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> None:
+def _near_the_edge(at: Check, engine: Engine, rule: str, side: int) -> None:
     """Judges timestamps just outside the window (side 1) or inside it (-1), old and ahead, and farther from
     the edge where an answer does not prove on which side the first was."""
-    distances = _margins(ctx)
+    distances = _margins(at)
     for direction, sign in (("old", -1), ("ahead", 1)):
         for distance in distances:
             seconds = sign * max(0, WINDOW + side * distance)
@@ -162,12 +162,12 @@ def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> N
 
 
 @check("auth.timestamp-window")
-def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
+def test_timestamps_outside_the_window(at: Check) -> None:
     """Timestamps just over 300 seconds old and ahead, in milliseconds, 0, of another century, and one of the
     second organization that is hours or days off are refused."""
-    engine = AuthProbes(ctx)
-    _near_the_edge(ctx, engine, "auth.timestamp-window", 1)
-    now = ctx.run.clock.now()
+    engine = AuthProbes(at)
+    _near_the_edge(at, engine, "auth.timestamp-window", 1)
+    now = at.run.clock.now()
     rows = {
         "a timestamp in milliseconds": Auth(timestamp=str(now * 1000)),
         "the timestamp 0": Auth(timestamp="0"),
@@ -179,15 +179,15 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
 
 
 @check("auth.timestamp-accepted")
-def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
+def test_timestamps_inside_the_window(at: Check) -> None:
     """Timestamps just under 300 seconds old and ahead pass authentication."""
-    _near_the_edge(ctx, sound(ctx), "auth.timestamp-accepted", -1)
+    _near_the_edge(at, sound(at), "auth.timestamp-accepted", -1)
 
 
-@table("auth.timestamp-integer", at=AuthProbes)
-def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
+@table("auth.timestamp-integer", engine=AuthProbes)
+def test_timestamps_that_are_no_integer(engine: AuthProbes) -> Iterator[Case]:
     """Timestamps that are not an integer are refused, most of which lenient parsers read as the present."""
-    now = at.ctx.run.clock.now()
+    now = engine.at.run.clock.now()
     wrong = {
         "the timestamp abc": "abc",
         "a timestamp with a fraction": f"{now}.5",
@@ -198,32 +198,32 @@ def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
         "a timestamp with an exponent": f"{now / 1e9:.9f}e9",
     }
     rule = "auth.timestamp-integer"
-    yield from at.cases(rule, {name: Auth(timestamp=text) for name, text in wrong.items()})
-    if at.turn((True, False)):
+    yield from engine.cases(rule, {name: Auth(timestamp=text) for name, text in wrong.items()})
+    if engine.turn((True, False)):
         wide = replaced(str(now), -1, chr(now % 10 + 0xFF10))
         name = "a timestamp in digits of East Asian type"
-        yield at.case(rule, name, auth=Auth(timestamp=wide), front_end=True)
+        yield engine.case(rule, name, auth=Auth(timestamp=wide), front_end=True)
 
 
 # ---------------------------------------------------------------------- names and keys
 
 
-@table("auth.header-case", at=sound)
-def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
+@table("auth.header-case", engine=sound)
+def test_header_names_in_any_case(engine: Engine) -> Iterator[Case]:
     """A request with its four headers' names in lower case, or with the cases swapped, is authenticated."""
     rows = {
         "header names in lower case": Auth(name_case="lower"),
         "header names with the cases swapped": Auth(name_case="swapped"),
     }
-    yield from at.cases("auth.header-case", rows)
+    yield from engine.cases("auth.header-case", rows)
 
 
-@table("auth.unknown-key", "auth.unknown-key-status", at=AuthProbes)
-def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
+@table("auth.unknown-key", "auth.unknown-key-status", engine=AuthProbes)
+def test_unknown_keys(engine: AuthProbes) -> Iterator[Case]:
     """API keys that do not exist are refused, some almost equal to the valid one, signed with its secret or
     an empty one; on some operations one is the name of a member that all objects inherit."""
-    known = at.ctx.target.primary.api_key
-    member = at.turn(("", *ids.INHERITED))
+    known = engine.at.target.primary.api_key
+    member = engine.turn(("", *ids.INHERITED))
     unsecured = f"the API key {member}" if member else "an unknown API key"
     rows = {
         "an unknown API key, signed with the right secret": Auth(api_key=unknown_like(known)),
@@ -234,7 +234,7 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
     }
     # One without letters has no other case.
     others = {name: auth for name, auth in rows.items() if auth.api_key != known}
-    yield from at.cases("auth.unknown-key", others)
+    yield from engine.cases("auth.unknown-key", others)
 
 
 # ---------------------------------------------------------------------- what is left open
@@ -248,14 +248,14 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
     "auth.body-on-get",
     "auth.precedence",
     "auth.unspecified-codes",
-    at=sound,
+    engine=sound,
 )
-def test_open_choices(at: Engine) -> Iterator[Case]:
+def test_open_choices(engine: Engine) -> Iterator[Case]:
     """Records what the server does with nonces, signatures and headers where that is left open."""
-    probes = AuthProbes(at.ctx)
+    probes = AuthProbes(engine.at)
     wrong = probes.usual().signed(mistake="other middle digit")
-    failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
-    used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
+    failed = engine.at.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
+    used, unknown = probes.recent.nonce, unknown_like(engine.at.target.primary.api_key)
     both = Auth(timestamp_offset=-3600, mistake="other middle digit")
     rows: dict[str, dict[str, Auth | dict[str, Any]]] = {
         "auth.nonce-after-failure": {"a nonce used before with a wrong signature": Auth(nonce=failed)},
@@ -286,13 +286,13 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
         },
     }
     for rule, questions in rows.items():
-        yield from at.cases(rule, questions)
+        yield from engine.cases(rule, questions)
 
 
 @check("auth.nonce-scope")
-def test_nonce_of_another_organization(ctx: CheckContext) -> None:
+def test_nonce_of_another_organization(at: Check) -> None:
     """Records whether a nonce that one organization used may be used by another."""
-    used = AuthProbes(ctx).recent
-    valid = ctx.account(owner="secondary").call(ctx.operation.id)
+    used = AuthProbes(at).recent
+    valid = at.account(owner="secondary").call(at.operation.id)
     question = "a nonce used by another organization"
-    ctx.record("auth.nonce-scope", question, ctx.send(valid.signed(nonce=used.nonce), question, "secondary"))
+    at.record("auth.nonce-scope", question, at.send(valid.signed(nonce=used.nonce), question, "secondary"))

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
 from conformance.judge.verdicts import Inconclusive
@@ -18,20 +18,20 @@ LOOKS = 2
 
 
 @check("balances.of-account")
-def test_balances_are_of_the_account(ctx: CheckContext) -> None:
+def test_balances_are_of_the_account(at: Check) -> None:
     """The balances of two new accounts, of the funded one and of another organization's carry the account's
     id, and each currency once; a payout from the funded one shows in no other, one from a new account not in
     the funded one."""
     fixtures = [
-        ("a new account", ctx.run.account(fresh=True)),
-        ("another new account", ctx.run.account(fresh=True)),
+        ("a new account", at.run.account(fresh=True)),
+        ("another new account", at.run.account(fresh=True)),
     ]
-    pays = ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False
+    pays = at.target.primary.funded_account_id is not None and at.target.features.payouts is not False
     if pays:
-        fixtures.append(("the funded account", ctx.run.account("payouts")))
-    if ctx.target.secondary is not None:
+        fixtures.append(("the funded account", at.run.account("payouts")))
+    if at.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
-            fixture = ctx.run.account(owner="secondary")
+            fixture = at.run.account(owner="secondary")
             fixture.ids("getAccountBalances")
             fixtures.append(("an account of another organization", fixture))
     # All accounts are created before the first read: a server may show the newest one's balances.
@@ -40,44 +40,44 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
     for name, fixture in [*fixtures, fixtures[0]]:
         organization = fixture.client.organization.name
         what = f"balances of {name}"
-        answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
-        ctx.member("balances.of-account", what, answer, "id", fixture.account_id)
-        _judge_currencies(ctx, answer, f"{what}: one element for each currency")
+        answer = at.accept(fixture.call("getAccountBalances"), what, organization)
+        at.member("balances.of-account", what, answer, "id", fixture.account_id)
+        _judge_currencies(at, answer, f"{what}: one element for each currency")
     if pays:
         neighbours = [
             fixtures[0],
             *(each for each in fixtures if each[1].client is not fixtures[0][1].client),
         ]
-        funded = ctx.run.account("payouts")
-        _judge_neighbours(ctx, ("the funded account", funded), neighbours)
+        funded = at.run.account("payouts")
+        _judge_neighbours(at, ("the funded account", funded), neighbours)
         # A server that looks a balance up by its currency alone takes that of the funded account.
         with contextlib.suppress(Inconclusive):
-            _judge_neighbours(ctx, fixtures[1], [("the funded account", funded)])
+            _judge_neighbours(at, fixtures[1], [("the funded account", funded)])
 
 
 def _judge_neighbours(
-    ctx: CheckContext, payer: tuple[str, Account], neighbours: Sequence[tuple[str, Account]]
+    at: Check, payer: tuple[str, Account], neighbours: Sequence[tuple[str, Account]]
 ) -> None:
     """Judges that a payout from one account does not show in the balances of others."""
     payer_name, paying = payer
 
     def look(name: str, fixture: Account) -> Exchange:
         purpose = f"balances of {name}, before or after a payout from {payer_name}"
-        return ctx.send(fixture.call("getAccountBalances"), purpose, fixture.client.organization.name)
+        return at.send(fixture.call("getAccountBalances"), purpose, fixture.client.organization.name)
 
     reading = paying.call("getAccountBalances")
     untouched = [look(*neighbour) for neighbour in neighbours]
-    before = ctx.send(reading, f"balances of {payer_name}, before a payout")
-    paid = ctx.send(paying.call("createPayout"), f"a payout from {payer_name}")
+    before = at.send(reading, f"balances of {payer_name}, before a payout")
+    paid = at.send(paying.call("createPayout"), f"a payout from {payer_name}")
     if not paid.succeeded:
         return
     for _ in range(LOOKS):
-        after = ctx.send(reading, f"balances of {payer_name}, after a payout")
-        _judge_currencies(ctx, after, "balances of an account that pays: one element for each currency")
+        after = at.send(reading, f"balances of {payer_name}, after a payout")
+        _judge_currencies(at, after, "balances of an account that pays: one element for each currency")
         for neighbour, earlier in zip(neighbours, untouched, strict=True):
             later = look(*neighbour)
             got = _of_the_payer(later, earlier, after, before, paid)
-            if not ctx.expect("balances.of-account", later.purpose, got, later, after, before, earlier, paid):
+            if not at.expect("balances.of-account", later.purpose, got, later, after, before, earlier, paid):
                 return
 
 
@@ -104,13 +104,13 @@ def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def _judge_currencies(ctx: CheckContext, answer: Exchange, what: str) -> None:
+def _judge_currencies(at: Check, answer: Exchange, what: str) -> None:
     balances = answer.get("balances")
     if not isinstance(balances, list):
         reason = f"{answer.purpose}: balances is not an array"
-        ctx.unclear("balances.of-account", reason, answer, cause="format.fields")
+        at.unclear("balances.of-account", reason, answer, cause="format.fields")
         return
     currencies = [str(balance.get("currency")) for balance in objects(balances)]
     twice = sorted({currency for currency in currencies if currencies.count(currency) > 1})
     got = f"{', '.join(twice)} more than once" if twice else ""
-    ctx.expect("balances.of-account", what, got, answer)
+    at.expect("balances.of-account", what, got, answer)

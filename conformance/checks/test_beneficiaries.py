@@ -11,7 +11,7 @@ from conformance.checks.beneficiaries import (
     sparse,
     unreliable,
 )
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members, judge_not_back
 from conformance.checks.side_effects import ROUNDS
 from conformance.contract.new_resources import NULLABLE
@@ -26,58 +26,58 @@ _PLAIN = "a beneficiary"
 
 
 @check("format.nullable", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
-def test_empty_fields_stay_null(ctx: CheckContext) -> None:
+def test_empty_fields_stay_null(at: Check) -> None:
     """A beneficiary created without optional fields shows them as null when read, updated and disabled."""
-    fixture = ctx.account(fresh=True)
-    person = Beneficiary(ctx, fixture, required_only(fixture))
-    if ctx.operation.traits.disables:
+    fixture = at.account(fresh=True)
+    person = Beneficiary(at, fixture, required_only(fixture))
+    if at.operation.traits.disables:
         answer = person.disable("a beneficiary without optional values is disabled")
-    elif ctx.operation.traits.subset_of:
+    elif at.operation.traits.subset_of:
         answer = person.patch({"first_name": "Grace"}, "a beneficiary without optional values is changed")
     else:
         answer = person.read("a beneficiary without optional values is read")
-    if ctx.usable("format.nullable", answer) and answer.succeeded:
+    if at.usable("format.nullable", answer) and answer.succeeded:
         for name in NULLABLE["createBeneficiary"]:
-            ctx.equal("format.nullable", f"{answer.purpose}: {name}", answer.get(name), None, answer)
+            at.equal("format.nullable", f"{answer.purpose}: {name}", answer.get(name), None, answer)
 
 
 # ---------------------------------------------------------------------- disable
 
 
 @check("beneficiary.disable", "beneficiary.disable-moves-updated", "beneficiary.disable-twice")
-def test_disable(ctx: CheckContext) -> None:
+def test_disable(at: Check) -> None:
     """An individual, a business, an updated beneficiary and one that was paid are disabled: the answer has
     status disabled, a later updated and all else unchanged; a later read agrees, and no other beneficiary is
     disabled. A second disable may be refused, else it shows the same."""
-    fixture = ctx.account(fresh=True)
-    bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account("created"))
+    fixture = at.account(fresh=True)
+    bystander, elsewhere = Beneficiary(at, fixture), Beneficiary(at, at.account("created"))
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
-    people = _to_disable(ctx, fixture)
+    people = _to_disable(at, fixture)
     before = {
         name: person.read_until(f"{name} as it is", person.stated, MOVING.union(aside))
         for name, person in people.items()
     }
-    latest, last = Beneficiary(ctx, fixture), [bystander.created, *before.values()][-1]
+    latest, last = Beneficiary(at, fixture), [bystander.created, *before.values()][-1]
     # Operations may show different precisions: later in the coarser one.
     for earlier in (last, bystander.created):
         wait_past(earlier.get("updated"), last.arrived)
     for name, person in people.items():
-        _judge_disable(ctx, person, before[name], name, aside)
+        _judge_disable(at, person, before[name], name, aside)
     for other, whose in ((bystander, "of the account"), (latest, "made last"), (elsewhere, "elsewhere")):
         spared = other.read(f"another beneficiary, {whose}, after all of that")
-        if spared.succeeded and spared.get("status") == "disabled" and _disables_others(ctx):
-            ctx.member("beneficiary.disable", "another beneficiary was disabled", spared, "status", "active")
+        if spared.succeeded and spared.get("status") == "disabled" and _disables_others(at):
+            at.member("beneficiary.disable", "another beneficiary was disabled", spared, "status", "active")
     if _PLAIN in people:
-        _judge_second(ctx, people[_PLAIN], aside)
+        _judge_second(at, people[_PLAIN], aside)
 
 
-def _disables_others(ctx: CheckContext) -> bool:
+def _disables_others(at: Check) -> bool:
     """Disables one of several new beneficiaries a few times; True if another one is disabled by that each
     time, and not before: jobs and other users may disable one at any time."""
     for _ in range(ROUNDS):
-        fixture, what = ctx.account(fresh=True), "one of several beneficiaries, to see which are disabled"
-        first, person, last = (Beneficiary(ctx, fixture) for _ in range(3))
-        others = [first, last, Beneficiary(ctx, ctx.account("created"))]
+        fixture, what = at.account(fresh=True), "one of several beneficiaries, to see which are disabled"
+        first, person, last = (Beneficiary(at, fixture) for _ in range(3))
+        others = [first, last, Beneficiary(at, at.account("created"))]
         # Twice, so that an effect of reading shows.
         before = [other.read(what).get("status") for other in others * 2]
         person.disable(what)
@@ -87,29 +87,27 @@ def _disables_others(ctx: CheckContext) -> bool:
     return True
 
 
-def _to_disable(ctx: CheckContext, fixture: Account) -> dict[str, Beneficiary]:
+def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
     """Returns the beneficiaries to disable, by name, that the server accepts."""
-    people = {_PLAIN: Beneficiary(ctx, fixture), "a changed beneficiary": (changed := sparse(ctx, fixture))}
+    people = {_PLAIN: Beneficiary(at, fixture), "a changed beneficiary": (changed := sparse(at, fixture))}
     change = {"note": "changed", "first_name": "Grace"}
     if changed.patch(change, "a change before it is disabled").succeeded:
         changed.stated |= change
-    if accepts(ctx.run, "createBeneficiary", "business"):
+    if accepts(at.run, "createBeneficiary", "business"):
         business = accepted_body(fixture, "createBeneficiary", "business")
-        people["a business"] = Beneficiary(ctx, fixture, business)
-    people["a beneficiary with a destination"] = payee = Beneficiary(ctx, fixture)
+        people["a business"] = Beneficiary(at, fixture, business)
+    people["a beneficiary with a destination"] = payee = Beneficiary(at, fixture)
     payee.furnish(fixture)
     return people
 
 
-def _judge_disable(
-    ctx: CheckContext, person: Beneficiary, before: Exchange, name: str, aside: list[str]
-) -> None:
+def _judge_disable(at: Check, person: Beneficiary, before: Exchange, name: str, aside: list[str]) -> None:
     rule = "beneficiary.disable"
     if not before.succeeded:
-        ctx.unclear(rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create")
+        at.unclear(rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create")
         before = person.created
     answer = person.disable(f"{name} is disabled")
-    if not ctx.accepted(rule, f"{name} is disabled", answer):
+    if not at.accepted(rule, f"{name} is disabled", answer):
         return
     expected = {**document(before), "status": "disabled"}
     # beneficiary.destinations judges which destinations the answer shows.
@@ -119,26 +117,26 @@ def _judge_disable(
     def disable(other: Beneficiary) -> Exchange:
         return other.disable("another beneficiary is disabled")
 
-    ctx.member(rule, what, answer, "status", "disabled")
-    judge_beneficiary(ctx, rule, answer, expected, what, act=disable, but=but, otherwise=known)
-    judge_moved(ctx, "beneficiary.disable-moves-updated", before, answer, what)
+    at.member(rule, what, answer, "status", "disabled")
+    judge_beneficiary(at, rule, answer, expected, what, act=disable, but=but, otherwise=known)
+    judge_moved(at, "beneficiary.disable-moves-updated", before, answer, what)
     unsure, what = MOVING.union(aside) - {"status"}, f"{name}, disabled, is read"
     looks = STEADY if name == _PLAIN else 1
     later = person.read_until(what, expected, unsure, since=answer, looks=looks)
-    if not ctx.accepted(rule, what, later):
+    if not at.accepted(rule, what, later):
         return
-    judge_members(ctx, rule, later, expected, what, but=unsure)
-    judge_not_back(ctx, rule, later, answer, what)
+    judge_members(at, rule, later, expected, what, but=unsure)
+    judge_not_back(at, rule, later, answer, what)
 
 
-def _judge_second(ctx: CheckContext, person: Beneficiary, aside: list[str]) -> None:
+def _judge_second(at: Check, person: Beneficiary, aside: list[str]) -> None:
     """Judges the answer to a second disable, if it is no refusal: status disabled, all else as created."""
     again = person.disable("disabled a second time, with another key")
     status, question = again.get("status"), "a beneficiary is disabled a second time"
     choice = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else ""
-    ctx.observe("beneficiary.disable-twice", question, choice or again.described(), again)
+    at.observe("beneficiary.disable-twice", question, choice or again.described(), again)
     if again.succeeded:
         rule, what = "beneficiary.disable", "disabled a second time"
         unsure = MOVING.union(("payout_destinations", *aside))
-        ctx.member(rule, what, again, "status", "disabled")
-        judge_members(ctx, rule, again, document(person.created), what, but=unsure, otherwise=person.stated)
+        at.member(rule, what, again, "status", "disabled")
+        judge_members(at, rule, again, document(person.created), what, but=unsure, otherwise=person.stated)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, own_place, padded, restyled
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew, judge_pair
 from conformance.contract.fields import request_fields
@@ -31,49 +31,49 @@ _Conflict = tuple[IdempotentRequest, str, Body]
 
 
 @check(RULE, "idempotency.replay", UNTOUCHED)
-def test_conflict(ctx: CheckContext) -> None:
+def test_conflict(at: Check) -> None:
     """A used key with a valid body that differs in one field is refused with idempotency_key_conflict, before
     and after a replay, without an effect; the original body still returns its response."""
     what = "requests with a used key and another body"
-    first = restyled(ctx, with_long_texts)
-    originals = [first, *_further_originals(ctx, first)]
+    first = restyled(at, with_long_texts)
+    originals = [first, *_further_originals(at, first)]
     conflicts: list[_Conflict] = []
     names: set[str] = set()
     for original in originals:
-        others = [*_other_values(original, but=names), *(_other_forms(ctx, original, original is first))]
+        others = [*_other_values(original, but=names), *(_other_forms(at, original, original is first))]
         conflicts += [(original, *other) for other in others]
         names |= original.call.document.keys()
     # Only a read of the beneficiary shows whether another body took effect.
-    shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
-    effects = SideEffects(ctx, first.fixture, shown_by).start()
+    shown_by = "updateBeneficiary" if at.operation.traits.shown_only_by_read else ""
+    effects = SideEffects(at, first.fixture, shown_by).start()
     effects.accepted.update(original.id for original in originals)
-    answers = _judge_conflicts(ctx, conflicts)
+    answers = _judge_conflicts(at, conflicts)
 
     def again() -> list[Exchange]:
-        calls = anew(ctx.run, [answer.call for answer in answers])
+        calls = anew(at.run, [answer.call for answer in answers])
         # An amount may come again: with the original's own, what differed in it is the original request.
         bodies = {original.call.body for original in originals}
         others = [call for call in calls if call.body not in bodies]
-        return [ctx.send(call, "a used key with another body, again") for call in others]
+        return [at.send(call, "a used key with another body, again") for call in others]
 
     effects.judge_refused(what, answers, again)
     refused = [answer for answer in answers if answer.refused]
     if shown_by and refused:
-        SideEffects(ctx, first.fixture).judge(UNTOUCHED, what, refused)
-    if ctx.operation.traits.unique_pair:
-        _judge_pair(ctx, first, refused)
+        SideEffects(at, first.fixture).judge(UNTOUCHED, what, refused)
+    if at.operation.traits.unique_pair:
+        _judge_pair(at, first, refused)
     what = "the original key and body after the conflicts"
     first.replay("idempotency.replay", what, content_type="application/json; charset=utf-8")
     for original in originals[1:]:
         original.replay("idempotency.replay", what)
-    _judge_conflicts(ctx, [(original, f"{how} once more", body) for original, how, body in conflicts[:1]])
+    _judge_conflicts(at, [(original, f"{how} once more", body) for original, how, body in conflicts[:1]])
 
 
-def _further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[IdempotentRequest]:
+def _further_originals(at: Check, first: IdempotentRequest) -> Iterator[IdempotentRequest]:
     """Yields accepted requests of other shapes, with fields that the sample lacks."""
     create, fixture = first.operation, first.fixture
     shapes = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}
-    names = [shape for shape in shapes.get(create, ()) if accepts(ctx.run, create, shape)]
+    names = [shape for shape in shapes.get(create, ()) if accepts(at.run, create, shape)]
     tries = [accepted_body(fixture, create, shape) for shape in names]
     if create == "createPayoutDestination" and tries:
         # One body with the fields of two types, so that only the type need differ.
@@ -82,44 +82,44 @@ def _further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[
         tries += bodies(fixture, create, "an address")[:1]
     for body in tries:
         with contextlib.suppress(Inconclusive):
-            yield IdempotentRequest(ctx, fixture, body)
+            yield IdempotentRequest(at, fixture, body)
 
 
-def _judge_pair(ctx: CheckContext, original: IdempotentRequest, refused: Sequence[Exchange]) -> None:
+def _judge_pair(at: Check, original: IdempotentRequest, refused: Sequence[Exchange]) -> None:
     """Judges that a wallet that was `refused` for its used key has not taken its pair. Only the first one of
     another pair counts, compared with a new account that has the original's wallet: a server may limit the
     wallets of an account, or not support that pair."""
-    create, body, pair = original.operation, original.call.document, ctx.operation.traits.unique_pair
+    create, body, pair = original.operation, original.call.document, at.operation.traits.unique_pair
     others = [each for each in refused if any(each.call.document[name] != body[name] for name in pair)]
     if not others:
         return
     other = others[0].call.document
 
     def elsewhere() -> Exchange:
-        fixture = own_place(ctx)
-        ctx.send(fixture.call(create, body), "a wallet such as the original in a new account")
-        return ctx.send(fixture.call(create, other), "the other body beside it")
+        fixture = own_place(at)
+        at.send(fixture.call(create, body), "a wallet such as the original in a new account")
+        return at.send(fixture.call(create, other), "the other body beside it")
 
     again = original.fixture.call(create, other)
-    created = ctx.send(again, "the other body with a fresh key, where its key was used")
-    judge_pair(ctx, created, others[:1], elsewhere)
+    created = at.send(again, "the other body with a fresh key, where its key was used")
+    judge_pair(at, created, others[:1], elsewhere)
 
 
-def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[Exchange]:
+def _judge_conflicts(at: Check, conflicts: Sequence[_Conflict]) -> list[Exchange]:
     """Judges that each body is refused as a conflict; returns the answers, those to a fresh key included."""
     answers: list[Exchange] = []
     for original, what, body in conflicts:
-        answer = ctx.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
+        answer = at.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
         answers.append(answer)
         if answer.refused and (answer.error_type, answer.error_code) != CONFLICT:
             # Validation may come before the key is compared: try the body with a fresh key.
             alone = original.with_fresh_key(body)
             if not alone.succeeded:
                 reason = f"{what}: such a body is refused with a fresh key, too ({alone.described()})"
-                ctx.unclear(RULE, reason, answer, alone)
+                at.unclear(RULE, reason, answer, alone)
                 continue
             answers.append(alone)
-        ctx.refused(RULE, answer.purpose, answer, 0, *CONFLICT, original.exchange)
+        at.refused(RULE, answer.purpose, answer, 0, *CONFLICT, original.exchange)
     return answers
 
 
@@ -144,23 +144,23 @@ def _other_values(original: IdempotentRequest, but: Collection[str]) -> Iterator
 
 def _other(name: str, value: str, original: IdempotentRequest) -> Any:
     """Returns another value of a field, as valid as can be known; None without one."""
-    ctx, fixture = original.ctx, original.fixture
+    at, fixture = original.at, original.fixture
     if name in FREE:
         return other_end(value)
-    if ctx.operation.traits.unique_pair:
+    if at.operation.traits.unique_pair:
         if name not in ("currency", "network"):
             return None
-        configured = [pair[name == "network"] for pair in ctx.run.samples.wallet_pairs]
+        configured = [pair[name == "network"] for pair in at.run.samples.wallet_pairs]
         others = [*configured, *(("USDT", "USDC") if name == "currency" else ("ethereum", "polygon"))]
         return next(other for other in others if other != value)
     with contextlib.suppress(Inconclusive):
         match name:
             case "payout_destination_id":
                 second = fixture.call("createPayoutDestination")
-                return identifier(ctx.accept(second, "a second destination to name"))
+                return identifier(at.accept(second, "a second destination to name"))
             case "beneficiary_id":
                 # Another fixture in the same account has another beneficiary.
-                return Account(ctx.run, account_id=fixture.account_id).beneficiary_id
+                return Account(at.run, account_id=fixture.account_id).beneficiary_id
         return other_value(name, value)
     return None
 
@@ -211,15 +211,15 @@ _RESPELLED: Mapping[str, Callable[[Body], Body]] = {
 }
 
 
-def _other_forms(ctx: CheckContext, original: IdempotentRequest, first: bool) -> Iterator[_Other]:
+def _other_forms(at: Check, original: IdempotentRequest, first: bool) -> Iterator[_Other]:
     """Yields valid bodies with a field more or less than the `first` original's, or with texts rearranged or
     respelled; none for others."""
     if not first:
         return
     body = original.call.document
-    for name in [name for name in body if name in FREE and name not in ctx.operation.required_fields][-1:]:
+    for name in [name for name in body if name in FREE and name not in at.operation.required_fields][-1:]:
         yield f"without {name}", {other: body[other] for other in body if other != name}
-    match ctx.operation.traits.creates:
+    match at.operation.traits.creates:
         case "virtual_account":
             yield "with address", {**body, "address": samples.address("state")}
         case "payout_destination":
@@ -237,31 +237,31 @@ def _other_forms(ctx: CheckContext, original: IdempotentRequest, first: bool) ->
 
 
 @check("idempotency.conflict-equivalent", RULE)
-def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
+def test_conflict_with_an_equivalent_body(at: Check) -> None:
     """A used key with a different body that means the same is refused; with a text that is another numeral of
     the same number, as a conflict."""
 
     def with_a_numeral(body: Body) -> Body:
         return {name: f"{samples.digits(6)}00" for name in _texts(body)[:1]}
 
-    original = restyled(ctx, with_a_numeral)
+    original = restyled(at, with_a_numeral)
     body = original.call.document
     for name in _texts(body):
         if re.fullmatch("[0-9]{6}00", text := body[name]):
             # Equal in loose comparisons.
             numerals = f"{text[:-2]}e2", f"{text}.0", f"0{text}"
             others = [(f"{name} {each} in the place of {text}", {**body, name: each}) for each in numerals]
-            _judge_conflicts(ctx, [(original, *other) for other in others])
-    for difference, changes in _equivalent(ctx, body):
+            _judge_conflicts(at, [(original, *other) for other in others])
+    for difference, changes in _equivalent(at, body):
         what = f"a used key, but {difference}"
-        answer = ctx.send(original.call.but(body=to_json({**body, **changes})), what)
-        ctx.refused("idempotency.conflict-equivalent", what, answer)
+        answer = at.send(original.call.but(body=to_json({**body, **changes})), what)
+        at.refused("idempotency.conflict-equivalent", what, answer)
 
 
-def _equivalent(ctx: CheckContext, body: Body) -> Iterator[_Other]:
+def _equivalent(at: Check, body: Body) -> Iterator[_Other]:
     """Yields changes of a valid body that mean the same once they are parsed."""
-    defaults = ctx.operation.traits.defaults
-    fields = [field.name for field in request_fields(ctx.operation.id) if not field.required]
+    defaults = at.operation.traits.defaults
+    fields = [field.name for field in request_fields(at.operation.id) if not field.required]
     yield "with an unknown member", {"conformance": samples.marker()}
     for name, default in defaults.items():
         if name not in body:
@@ -276,31 +276,31 @@ def _equivalent(ctx: CheckContext, body: Body) -> Iterator[_Other]:
 
 
 @check("idempotency.conflict-no-body", "idempotency.replay")
-def test_conflict_without_body(ctx: CheckContext) -> None:
+def test_conflict_without_body(at: Check) -> None:
     """A key used without a body is refused with one; without, it still returns the original response."""
     rule, what = "idempotency.conflict-no-body", "a key used without a body, now with one"
-    original = IdempotentRequest(ctx)
-    answer = ctx.send(original.call.but(body=b'{"note":"another request"}'), what)
-    ctx.refused(rule, what, answer)
+    original = IdempotentRequest(at)
+    answer = at.send(original.call.but(body=b'{"note":"another request"}'), what)
+    at.refused(rule, what, answer)
     original.replay("idempotency.replay", "the original request without a body, afterwards")
 
 
 @check("idempotency.equivalent-body", RULE)
-def test_equivalent_body(ctx: CheckContext) -> None:
+def test_equivalent_body(at: Check) -> None:
     """Records whether the same JSON with other white space or member order is a replay or a conflict. Behind
     3000 spaces, another text, or the text under another name, is a conflict; so is no body."""
     try:
-        original = IdempotentRequest(ctx, spaced=True)
+        original = IdempotentRequest(at, spaced=True)
     except Inconclusive:
-        original = IdempotentRequest(ctx)
-    body, text = original.call.document, ctx.operation.traits.free_text
+        original = IdempotentRequest(at)
+    body, text = original.call.document, at.operation.traits.free_text
     spaced = json.dumps(body, ensure_ascii=False, indent=1).encode()
     forms = {"the same JSON with other white space": spaced}
     if len(body) > 1:
         forms["the same JSON with another key order"] = to_json(dict(reversed(body.items())))
     for what, form in forms.items():
-        answer = ctx.send(original.call.but(body=form), what)
-        ctx.record("idempotency.equivalent-body", what, answer, choice=original.relation(answer))
+        answer = at.send(original.call.but(body=form), what)
+        at.record("idempotency.equivalent-body", what, answer, choice=original.relation(answer))
     different: dict[str, Body | None] = {}
     if isinstance(body.get(text), str):
         # Equal to a server that compares only the first bytes, or values without names.
@@ -310,5 +310,5 @@ def test_equivalent_body(ctx: CheckContext) -> None:
     different["no body"] = None
     for difference, other in different.items():
         what = f"a used key, but {difference}"
-        answer = ctx.send(original.call.but(body=padded(to_json(other)) if other else None), what)
-        ctx.refused(RULE, what, answer)
+        answer = at.send(original.call.but(body=padded(to_json(other)) if other else None), what)
+        at.refused(RULE, what, answer)

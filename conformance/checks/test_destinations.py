@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from conformance._text import shared_prefix
 from conformance.checks.beneficiaries import Beneficiary, defaults, same_defaults
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.members import not_its_own
 from conformance.judge import outcomes
 from conformance.judge.comparison import document, objects, show
@@ -24,9 +24,9 @@ from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
 CREATE = "createPayoutDestination"
 
 
-def _create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
+def _create(at: Check, body: Body, purpose: str) -> Exchange:
     """Creates a destination where their number does not matter; returns the exchange."""
-    return ctx.send(call(CREATE, created_in(ctx.run, CREATE).ids(CREATE), body), purpose)
+    return at.send(call(CREATE, created_in(at.run, CREATE).ids(CREATE), body), purpose)
 
 
 # ---------------------------------------------------------------------- numbers
@@ -36,22 +36,22 @@ _NUMBERS = {"account_number": "bank account", "iban": "IBAN alone", "wallet_addr
 
 
 @check("create.echo", operations=(CREATE,))
-def test_numbers_with_the_same_end(ctx: CheckContext) -> None:
+def test_numbers_with_the_same_end(at: Check) -> None:
     """A destination whose hidden number ends as that of another one of its beneficiary is a new one: its
     create is answered with its own label."""
-    fixture = Account(ctx.run, account_id=ctx.account().account_id)
+    fixture = Account(at.run, account_id=at.account().account_id)
     for name, shape in _NUMBERS.items():
-        if not accepts(ctx.run, CREATE, shape):
+        if not accepts(at.run, CREATE, shape):
             continue
         first, second = (accepted_body(fixture, CREATE, shape) for _ in range(2))
         if name not in first or "label" not in second:
             continue
-        earlier = ctx.accept(fixture.call(CREATE, first), f"a destination with {name}")
+        earlier = at.accept(fixture.call(CREATE, first), f"a destination with {name}")
         alike = {**second, name: samples.other_value(name, first[name])}
         what = f"a destination whose {name} ends as that of another"
-        answer = ctx.send(fixture.call(CREATE, alike), what)
+        answer = at.send(fixture.call(CREATE, alike), what)
         if answer.succeeded:
-            ctx.expect("create.echo", f"{what}: its own label", not_its_own(answer, "label"), answer, earlier)
+            at.expect("create.echo", f"{what}: its own label", not_its_own(answer, "label"), answer, earlier)
 
 
 def _clabe() -> str:
@@ -62,13 +62,13 @@ def _clabe() -> str:
 
 
 @check("destination.last4")
-def test_last_four_digits(ctx: CheckContext) -> None:
+def test_last_four_digits(at: Check) -> None:
     """Bank accounts of every kind, and with numbers of several lengths that begin with zeros or have zeros in
     their last four digits, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
     rule, member = "destination.last4", "account_number_last4"
-    bank = created_in(ctx.run, CREATE).bank_account()
+    bank = created_in(at.run, CREATE).bank_account()
     if "account_number" not in bank:
-        bank = ctx.run.samples.bank_accounts()[0]
+        bank = at.run.samples.bank_accounts()[0]
     rows: dict[str, Body] = {}
     for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
         begin = "" if end else "00000"
@@ -79,18 +79,18 @@ def test_last_four_digits(ctx: CheckContext) -> None:
         both = {"account_number": samples.digits(10), "iban": samples.iban()}
         rows["an account number beside an IBAN"] = both
     rows["a Mexican CLABE"] = {"country": "MX", "currency": "MXN", "account_number": _clabe()}
-    answers = {f"created with {each.kind}": each.exchange for each in creations(ctx.run, CREATE)}
-    answers |= {what: _create(ctx, {**bank, **row}, what) for what, row in rows.items()}
+    answers = {f"created with {each.kind}": each.exchange for each in creations(at.run, CREATE)}
+    answers |= {what: _create(at, {**bank, **row}, what) for what, row in rows.items()}
     for what, answer in answers.items():
         number, last = answer.call.document.get("account_number"), answer.get(member)
         if not isinstance(number, str) or not answer.succeeded:
             continue
         if what == "a Mexican CLABE" and isinstance(answer.get("clabe_last4"), str):
-            ctx.equal(rule, f"{what}: clabe_last4", answer.get("clabe_last4"), number[-4:], answer)
+            at.equal(rule, f"{what}: clabe_last4", answer.get("clabe_last4"), number[-4:], answer)
         # A server that does not treat a CLABE as an account number shows none.
         if what != "a Mexican CLABE" or isinstance(last, str):
-            ctx.equal(rule, f"{what}: {member}", last, number[-4:], answer)
-    if not ctx.cells[rule].judged:
+            at.equal(rule, f"{what}: {member}", last, number[-4:], answer)
+    if not at.cells[rule].judged:
         raise Inconclusive(
             "the server accepts no destination with an account number",
             "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
@@ -98,48 +98,48 @@ def test_last_four_digits(ctx: CheckContext) -> None:
 
 
 @check("destination.masked", "destination.masked-enough")
-def test_masked_numbers(ctx: CheckContext) -> None:
+def test_masked_numbers(at: Check) -> None:
     """A destination created with an IBAN or a wallet address shows iban_masked or wallet_address_masked: a
     string without the full value, and with no more than a third of it or six characters."""
     alone: Body | None = None
-    for creation in creations(ctx.run, CREATE):
+    for creation in creations(at.run, CREATE):
         name = {"bank_account": "iban", "wallet": "wallet_address"}.get(str(creation.body.get("type")), "")
         value = creation.body.get(name)
         # Beside an American account number, an IBAN may not apply.
         if isinstance(value, str) and not (name == "iban" and "account_number" in creation.body):
             what = f"created with {creation.kind}"
-            _judge_masked(ctx, creation.exchange, f"{name}_masked", value, what)
+            _judge_masked(at, creation.exchange, f"{name}_masked", value, what)
             alone = alone or (creation.body if name == "iban" else None)
-    bank = created_in(ctx.run, CREATE).bank_account()
+    bank = created_in(at.run, CREATE).bank_account()
     details = {"account_number": samples.digits(10), **alone} if alone else bank
     value, what = samples.iban(), f"an IBAN beside {'an account number' if alone else 'bank details'}"
-    answer = _create(ctx, {**details, "iban": value}, what)
+    answer = _create(at, {**details, "iban": value}, what)
     # In a country of IBANs it applies, whatever stands beside it.
     if answer.succeeded and (alone or answer.get("iban_masked") not in (MISSING, None)):
-        _judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
+        _judge_masked(at, answer, "iban_masked", value, f"created with {what}")
     if alone is not None:
         what, value = "an IBAN in groups of four", samples.iban()
-        answer = _create(ctx, {**alone, "iban": re.sub("(....)(?=.)", r"\1 ", value)}, what)
+        answer = _create(at, {**alone, "iban": re.sub("(....)(?=.)", r"\1 ", value)}, what)
         if answer.succeeded:
-            _judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
-    if not ctx.cells["destination.masked"].judged:
+            _judge_masked(at, answer, "iban_masked", value, f"created with {what}")
+    if not at.cells["destination.masked"].judged:
         raise Inconclusive(
             "the server accepts no destination with an IBAN or a wallet address",
             f"Say in the target file what it accepts: {SAMPLE_REMEDIES[CREATE]}.",
         )
 
 
-def _judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
+def _judge_masked(at: Check, answer: Exchange, member: str, value: str, what: str) -> None:
     """Judges destination.masked and destination.masked-enough on an answer."""
     mask, plain = answer.get(member), _letters(value)
     text = isinstance(mask, str) and mask != ""
     got = "the full value" if text and plain in _letters(mask) else "" if text else show(mask)
-    ctx.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
-    if "destination.masked-enough" in ctx.rules and isinstance(mask, str):
+    at.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
+    if "destination.masked-enough" in at.rules and isinstance(mask, str):
         most, number = max(6, len(plain) // 3), _common(_letters(mask), plain)
         expected = f"{what}: {member}, which shows {most} characters of the value at most"
         got = f"{number} of {len(plain)} characters" if number > most else ""
-        ctx.expect("destination.masked-enough", expected, got, answer)
+        at.expect("destination.masked-enough", expected, got, answer)
 
 
 def _letters(text: str) -> str:
@@ -170,57 +170,57 @@ _INAPPLICABLE = {
 
 
 @check("format.inapplicable-fields")
-def test_inapplicable_fields(ctx: CheckContext) -> None:
+def test_inapplicable_fields(at: Check) -> None:
     """Records which members that do not apply to a destination's type are null and which are left out."""
-    for creation in creations(ctx.run, CREATE):
+    for creation in creations(at.run, CREATE):
         kind = str(creation.body.get("type"))
         for name in _INAPPLICABLE.get(kind, ()) if creation.kind in ("the sample", "a wallet") else ():
             value = creation.exchange.get(name)
             choice = "null" if value is None else "left out" if value is MISSING else "a value"
             question = f"{name} of a {kind} destination"
-            ctx.observe("format.inapplicable-fields", question, choice, creation.exchange)
+            at.observe("format.inapplicable-fields", question, choice, creation.exchange)
 
 
 @check("destination.card")
-def test_card_destination(ctx: CheckContext) -> None:
+def test_card_destination(at: Check) -> None:
     """Records the answer to a card destination with the fields that all destinations have."""
-    bank = ctx.run.samples.bank_accounts()[0]
+    bank = at.run.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
     what = "a card destination with country, currency and label"
-    ctx.record("destination.card", what, _create(ctx, body, what))
+    at.record("destination.card", what, _create(at, body, what))
 
 
 # ---------------------------------------------------------------------- defaults
 
 
 @check("create.initial-state", operations=(CREATE,))
-def test_first_destination_is_no_default(ctx: CheckContext) -> None:
+def test_first_destination_is_no_default(at: Check) -> None:
     """The first destination of a beneficiary, created without is_default, is not its default."""
     rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
-    fixture = ctx.account(fresh=True)
-    ids = Beneficiary(ctx, fixture).ids
-    answer = ctx.send(_default(fixture, ids).without_field("is_default"), what)
+    fixture = at.account(fresh=True)
+    ids = Beneficiary(at, fixture).ids
+    answer = at.send(_default(fixture, ids).without_field("is_default"), what)
     if answer.succeeded:
-        ctx.member(rule, what, answer, "is_default", False)
+        at.member(rule, what, answer, "is_default", False)
     else:
-        ctx.not_exercised(rule, f"{what}, was answered {answer.described()}")
+        at.not_exercised(rule, f"{what}, was answered {answer.described()}")
 
 
 @check("destination.second-default")
-def test_second_default(ctx: CheckContext) -> None:
+def test_second_default(at: Check) -> None:
     """Records what happens to a beneficiary's default destination when a second default is created."""
     rule, question, fixture = (
         "destination.second-default",
         "a second default destination",
-        ctx.account(fresh=True),
+        at.account(fresh=True),
     )
     calls = [_default(fixture) for _ in range(2)]
-    first = ctx.accept(calls[0], "a first default destination")
-    second = ctx.send(calls[1], question)
+    first = at.accept(calls[0], "a first default destination")
+    second = at.send(calls[1], question)
     if not second.succeeded:
-        ctx.record(rule, question, second)
+        at.record(rule, question, second)
         return
-    read = ctx.send(fixture.call("getBeneficiary"), "which one is the default?")
+    read = at.send(fixture.call("getBeneficiary"), "which one is the default?")
     default = {
         str(destination.get("id")): destination.get("is_default")
         for destination in objects(document(read).get("payout_destinations"))
@@ -232,7 +232,7 @@ def test_second_default(ctx: CheckContext) -> None:
         (False, False): "none is a default",
     }
     pair = default.get(identifier(first)) is True, default.get(identifier(second)) is True
-    ctx.observe(rule, question, choices[pair], first, second, read)
+    at.observe(rule, question, choices[pair], first, second, read)
 
 
 #: Attempts, each on another beneficiary, before a default that moved counts: reads may lag behind writes.
@@ -245,14 +245,14 @@ _Attempt = tuple[str, str, Callable[[Account, Call], list[Call]]]
 @check(
     "refusal.changes-nothing", "idempotency.replay-after-change", "destination.default", operations=(CREATE,)
 )
-def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
+def test_default_moves_for_accepted_requests_only(at: Check) -> None:
     """The default destination stays when another default is refused, also once the next destination is
     accepted, when the create of an earlier default is repeated with its key, and when a destination that is
     no default (is_default null, left out or false, of other types), or another beneficiary's default, is
     created."""
 
     def refused(fixture: Account, first: Call) -> list[Call]:
-        account = ctx.account("created").account_id
+        account = at.account("created").account_id
         return [
             first.with_field("label", samples.marker()),
             _default(fixture).with_field("iban", "X" * 35),
@@ -262,7 +262,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
         ]
 
     def plain(fixture: Account, _: Call) -> list[Call]:
-        shapes = [shape for shape in OTHER_SHAPES[CREATE] if accepts(ctx.run, CREATE, shape)]
+        shapes = [shape for shape in OTHER_SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
         return [
             _default(fixture).with_field("is_default", None),
             *(fixture.call(CREATE, accepted_body(fixture, CREATE, shape)) for shape in shapes),
@@ -271,7 +271,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
         ]
 
     def of_another(fixture: Account, _: Call) -> list[Call]:
-        return [_default(fixture, Beneficiary(ctx, fixture).ids)]
+        return [_default(fixture, Beneficiary(at, fixture).ids)]
 
     attempts: tuple[_Attempt, ...] = (
         ("refusal.changes-nothing", "a refused default destination", refused),
@@ -285,41 +285,41 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
     )
     for attempt in attempts:
         for number in range(1, _ROUNDS + 1):
-            if _judge_default(ctx, *attempt, last=number == _ROUNDS):
+            if _judge_default(at, *attempt, last=number == _ROUNDS):
                 break
 
 
 def _judge_default(
-    ctx: CheckContext, rule: str, what: str, requests: Callable[[Account, Call], list[Call]], *, last: bool
+    at: Check, rule: str, what: str, requests: Callable[[Account, Call], list[Call]], *, last: bool
 ) -> bool:
     """Judges that requests leave the default of a new beneficiary as it is, where they do or this is the
     `last` attempt; True if no further attempt is needed."""
-    fixture = ctx.account(fresh=True)
+    fixture = at.account(fresh=True)
     calls = [_default(fixture) for _ in range(2)]
-    creates = [ctx.send(each, "a default destination") for each in calls]
+    creates = [at.send(each, "a default destination") for each in calls]
     if not creates[0].succeeded:
-        ctx.unclear(rule, f"a default destination was answered {creates[0].described()}", creates[0])
+        at.unclear(rule, f"a default destination was answered {creates[0].described()}", creates[0])
         return True
     newest = str(next(answer for answer in reversed(creates) if answer.succeeded).get("id"))
     # After a first attempt in which defaults moved, as the second create may have moved them late.
-    before = defaults(ctx, fixture, holding=newest, alone=last)
+    before = defaults(at, fixture, holding=newest, alone=last)
     of_refusals = rule == "refusal.changes-nothing"
     sent = []
-    if of_refusals and ctx.target.secondary is not None:
-        sent.append(ctx.send(_default(fixture), what, "secondary"))
-    sent += [ctx.send(request, what) for request in requests(fixture, calls[0])]
-    if not ctx.usable(rule, sent[-1]) or any(
+    if of_refusals and at.target.secondary is not None:
+        sent.append(at.send(_default(fixture), what, "secondary"))
+    sent += [at.send(request, what) for request in requests(fixture, calls[0])]
+    if not at.usable(rule, sent[-1]) or any(
         answer.refused is not of_refusals for answer in (sent if of_refusals else sent[-1:])
     ):
         return True
     if of_refusals:
         # What a refused request has changed in memory may be stored with the next one.
         further = _default(fixture).with_field("is_default", False)
-        sent.append(ctx.send(further, "a destination that is no default, after refused ones"))
-    after = defaults(ctx, fixture, alike=before)
+        sent.append(at.send(further, "a destination that is no default, after refused ones"))
+    after = defaults(at, fixture, alike=before)
     judgement = same_defaults(f"after {what}: the same destination is the default", after, before)
     if last or outcomes.good(judgement):
-        ctx.expect(rule, *judgement, *sent)
+        at.expect(rule, *judgement, *sent)
     return last or outcomes.good(judgement)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members, mismatches
 from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
@@ -45,13 +45,13 @@ MEANWHILE = 2
 
 
 @check(RULE, "read.equals-create", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
-def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
+def test_destinations_of_a_beneficiary(at: Check) -> None:
     """A beneficiary shows none, one, then all of its destinations, more than fit on a page of a list, each as
     it was created, and none of another beneficiary; after another default, is_default as in their list. A
     read shows the beneficiary itself as it was created."""
-    fixture = ctx.account(fresh=True)
-    owner, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
-    foreign = _destination(ctx, fixture, other)
+    fixture = at.account(fresh=True)
+    owner, other = Beneficiary(at, fixture), Beneficiary(at, fixture)
+    foreign = _destination(at, fixture, other)
     if foreign is None:
         raise Inconclusive(
             "the server accepts no payout destination",
@@ -62,53 +62,49 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         "updateBeneficiary": owner.move,
         "disableBeneficiary": owner.disable,
     }
-    act = acts[ctx.operation.id]
+    act = acts[at.operation.id]
     own: list[Exchange] = []
     # Disabling may be final: its answer shows all of them once.
-    for count in (0, 1, 2, MANY) if not ctx.operation.traits.disables else (MANY,):
+    for count in (0, 1, 2, MANY) if not at.operation.traits.disables else (MANY,):
         while len(own) < count:
             row = _KINDS[len(own)] if len(own) < len(_KINDS) else ""
-            if (create := _destination(ctx, fixture, owner, row)) is None:
+            if (create := _destination(at, fixture, owner, row)) is None:
                 break
             own.append(create)
         what = f"a beneficiary with {len(own)} destination{'s' * (len(own) != 1)}"
         expected: dict[str, Any] = {"payout_destinations": [{"id": create.get("id")} for create in own]}
         shows_all = functools.partial(_shows, expected)
-        answer = ctx.eventually(functools.partial(act, what), shows_all)
-        if ctx.usable(RULE, answer) and answer.succeeded:
-            _judge_destinations(ctx, answer, own, foreign, what)
-            if "read.equals-create" in ctx.rules:
+        answer = at.eventually(functools.partial(act, what), shows_all)
+        if at.usable(RULE, answer) and answer.succeeded:
+            _judge_destinations(at, answer, own, foreign, what)
+            if "read.equals-create" in at.rules:
                 aside = MOVING.union(("payout_destinations",))
                 created = document(owner.created)
-                judge_members(ctx, "read.equals-create", answer, created, what, but=aside)
-    if not ctx.operation.traits.disables:
-        _judge_defaults(ctx, fixture, owner, act)
-        _judge_many_destinations(ctx)
+                judge_members(at, "read.equals-create", answer, created, what, but=aside)
+    if not at.operation.traits.disables:
+        _judge_defaults(at, fixture, owner, act)
+        _judge_many_destinations(at)
 
 
 def _shows(expected: dict[str, Any], answer: Exchange) -> bool:
     return exists(answer) and (not answer.succeeded or not mismatches(answer, expected))
 
 
-def _judge_defaults(
-    ctx: CheckContext, fixture: Account, owner: Beneficiary, act: Callable[[str], Exchange]
-) -> None:
+def _judge_defaults(at: Check, fixture: Account, owner: Beneficiary, act: Callable[[str], Exchange]) -> None:
     """Judges that a beneficiary shows the defaults of its list of destinations after a change of these."""
     what = "a beneficiary after another destination became its default"
     body = {**fixture.bank_account(), "is_default": True}
-    if not ctx.send(call(CREATE, owner.ids, body), "another default").succeeded:
+    if not at.send(call(CREATE, owner.ids, body), "another default").succeeded:
         return
     listing = call("listPayoutDestinations", owner.ids).with_query(query(1, MAX_SIZE))
 
     def look() -> tuple[Exchange, Exchange]:
-        return act(what), ctx.send(listing, "the list of its destinations")
+        return act(what), at.send(listing, "the list of its destinations")
 
-    answer, listed = ctx.eventually(
-        look, lambda looks: all(map(exists, looks)) and not _other_default(*looks)
-    )
-    if ctx.usable(RULE, answer) and answer.succeeded and listed.succeeded:
+    answer, listed = at.eventually(look, lambda looks: all(map(exists, looks)) and not _other_default(*looks))
+    if at.usable(RULE, answer) and answer.succeeded and listed.succeeded:
         expected = f"{what}: is_default of each as in their list"
-        ctx.expect(RULE, expected, _other_default(answer, listed), answer, listed)
+        at.expect(RULE, expected, _other_default(answer, listed), answer, listed)
 
 
 def _other_default(answer: Exchange, listing: Exchange) -> str:
@@ -121,40 +117,40 @@ def _other_default(answer: Exchange, listing: Exchange) -> str:
     return ""
 
 
-def _judge_many_destinations(ctx: CheckContext) -> None:
+def _judge_many_destinations(at: Check) -> None:
     """Judges that a beneficiary shows all its destinations, more than the largest page of a list."""
-    many = large_list(ctx.run, "listPayoutDestinations")
+    many = large_list(at.run, "listPayoutDestinations")
     ids = dict(zip(("account_id", "beneficiary_id"), many.call.path.split("/")[3:6:2], strict=True))
-    update = ctx.operation.traits.subset_of
-    reading = call(ctx.operation.id, ids, {"note": f"changed {samples.marker()}"} if update else None)
+    update = at.operation.traits.subset_of
+    reading = call(at.operation.id, ids, {"note": f"changed {samples.marker()}"} if update else None)
     what = f"a beneficiary with {len(many.created)} destinations"
 
     def shows_all(answer: Exchange) -> bool:
         number = len(objects(answer.get("payout_destinations")))
         return exists(answer) and (not answer.succeeded or number >= len(many.created))
 
-    answer = ctx.eventually(lambda: ctx.send(reading, what), shows_all)
-    if ctx.usable(RULE, answer) and answer.succeeded:
-        ctx.expect(RULE, f"{what}: all of them", _lacking(answer, many.created), answer)
+    answer = at.eventually(lambda: at.send(reading, what), shows_all)
+    if at.usable(RULE, answer) and answer.succeeded:
+        at.expect(RULE, f"{what}: all of them", _lacking(answer, many.created), answer)
 
 
 @check(
     RULE, "beneficiary.update", "beneficiary.disable", operations=("updateBeneficiary", "disableBeneficiary")
 )
-def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
+def test_destinations_made_meanwhile(at: Check) -> None:
     """Destinations created while their beneficiary is updated or disabled are among its destinations; neither
     that change is lost nor another one at the same time."""
-    fixture, disables = ctx.account(fresh=True), ctx.operation.traits.disables
+    fixture, disables = at.account(fresh=True), at.operation.traits.disables
     rule = "beneficiary.disable" if disables else "beneficiary.update"
-    rounds, what = Rounds(ctx, MEANWHILE), "a beneficiary after that"
+    rounds, what = Rounds(at, MEANWHILE), "a beneficiary after that"
     for _ in rounds:
-        owner = Beneficiary(ctx, fixture)
+        owner = Beneficiary(at, fixture)
         other = {"display_name": f"Grace {samples.marker()}"}
         change = {"status": "disabled"} if disables else {"note": samples.marker()}
         # The PATCH first: sent later, it would seldom read an outdated state.
         calls = [
             call("updateBeneficiary", owner.ids, other),
-            call(ctx.operation.id, owner.ids, None if disables else change),
+            call(at.operation.id, owner.ids, None if disables else change),
             *(call(CREATE, owner.ids, fixture.bank_account()) for _ in range(2)),
         ]
         answers = rounds.race(calls, "a beneficiary changed while destinations are made")
@@ -171,12 +167,12 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
             return answer.succeeded and {*held} >= {*ids} and not mismatches(answer, members)
 
         reading = functools.partial(owner.read, what)
-        answer = ctx.eventually(reading, shows_all, "getBeneficiary")
+        answer = at.eventually(reading, shows_all, "getBeneficiary")
         if answer.succeeded and created:
             expectation, lacking = f"{what}: all destinations that were created", _lacking(answer, created)
-            ctx.expect(RULE, expectation, lacking, answer, changed, *created.values())
-        judge_members(ctx, rule, answer, expected, what, shown_by=[changed, aside])
-    if not any(cell.judged for cell in ctx.cells.values()):
+            at.expect(RULE, expectation, lacking, answer, changed, *created.values())
+        judge_members(at, rule, answer, expected, what, shown_by=[changed, aside])
+    if not any(cell.judged for cell in at.cells.values()):
         raise Inconclusive("no destination was created while its beneficiary was changed")
 
 
@@ -189,17 +185,17 @@ def _lacking(answer: Exchange, ids: Collection[str]) -> Got:
     return f"{len(held)}, without {', '.join(missing[:3])}" if missing else ""
 
 
-def _destination(ctx: CheckContext, fixture: Account, owner: Beneficiary, row: str = "") -> Exchange | None:
+def _destination(at: Check, fixture: Account, owner: Beneficiary, row: str = "") -> Exchange | None:
     """Creates a destination of a beneficiary, from a row of bodies if the server accepts it, else from the
     sample; None where both are refused."""
     tries = [*(bodies(fixture, CREATE, row) if row else []), *bodies(fixture, CREATE)]
     calls = [call(CREATE, owner.ids, body) for body in tries]
-    create = ctx.until_accepted(calls, "a destination to be shown")[-1]
+    create = at.until_accepted(calls, "a destination to be shown")[-1]
     return create if create.succeeded and isinstance(create.get("id"), str) else None
 
 
 def _judge_destinations(
-    ctx: CheckContext, answer: Exchange, own: list[Exchange], foreign: Exchange, what: str
+    at: Check, answer: Exchange, own: list[Exchange], foreign: Exchange, what: str
 ) -> None:
     owner = answer.call.path.split("/")[5]
     ids, expected = (
@@ -209,10 +205,10 @@ def _judge_destinations(
     exactly = f"{what}: payout_destinations: exactly the {len(expected)} expected ones"
     if ids is None:
         reason = f"{what}: payout_destinations is not an array of resources"
-        ctx.expect(RULE, exactly, Unclear(reason, "format.fields"), answer)
+        at.expect(RULE, exactly, Unclear(reason, "format.fields"), answer)
         return
     common = f"{len(ids)}, of which {len(set(ids) & set(expected))} are of them"
-    ctx.expect(RULE, exactly, "" if ids == expected else common, answer, *own, foreign)
+    at.expect(RULE, exactly, "" if ids == expected else common, answer, *own, foreign)
     # How disabling changes destinations is open; other rules judge how numbers are masked.
     masks = ("iban_masked", "wallet_address_masked")
     aside = ("object", "updated", "status", "clabe_last4", *masks)
@@ -231,9 +227,9 @@ def _judge_destinations(
             if first not in (None, MISSING) and value is not MISSING:
                 good = any(alike(CREATE, name, value, each) for each in (first, known.get(name)))
                 expectation = f"{what}: a destination's {name} as it was created, {show(first)}"
-                ctx.expect(RULE, expectation, "" if good else show(value), answer, origin)
+                at.expect(RULE, expectation, "" if good else show(value), answer, origin)
         for name in masks:
             if isinstance(origin.get(name), str):
                 expectation = f"{what}: a destination's {name}, which its create showed"
                 got = "null" if element.get(name, MISSING) is None else ""
-                ctx.expect(RULE, expectation, got, answer, origin)
+                at.expect(RULE, expectation, got, answer, origin)

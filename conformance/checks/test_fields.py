@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table, in_each_shape
 from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
@@ -48,58 +48,58 @@ _STANDING_IN = "1"
 
 
 @field_table("fields.required", lambda field: field.required)
-def test_required_field_missing(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_required_field_missing(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body without one required field is refused, each field in turn, in each kind of body that the
     server accepts, and so is an empty object, also with all texts in the query; nothing is created."""
     rule = "fields.required"
     for field in fields:
-        yield at.defective(rule, f"{field.name} left out", at.without(field.name))
-    if not at.where:
+        yield engine.defective(rule, f"{field.name} left out", engine.without(field.name))
+    if not engine.where:
         # Some frameworks read query and body as one.
-        texts = [(key, value) for key, value in at.valid().items() if isinstance(value, str)]
-        yield at.case(
+        texts = [(key, value) for key, value in engine.valid().items() if isinstance(value, str)]
+        yield engine.case(
             rule, "an empty object, with its texts in the query", body=b"{}", query=urlencode(texts)
         )
     names = {field.name for field in fields}
-    if not at.where and (at.valid().keys() != names or len(names) > 1):
-        yield at.defective(rule, "an empty object", {})
+    if not engine.where and (engine.valid().keys() != names or len(names) > 1):
+        yield engine.defective(rule, "an empty object", {})
 
 
 @field_table("fields.required-null", lambda field: field.required)
-def test_required_field_null(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_required_field_null(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body with null for a required field is refused, each in turn, in each kind of body accepted."""
     for field in fields:
-        yield from at.wrong("fields.required-null", field, [("null", None)], "{}")
+        yield from engine.wrong("fields.required-null", field, [("null", None)], "{}")
 
 
 @field_table("fields.type", lambda field: field.required)
-def test_required_field_of_another_type(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_required_field_of_another_type(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body in which a required field has a number, a boolean, an array or an object for a string (or
     anything but an object for an address) is refused, on update as well; in each other kind of body that the
     server accepts, a number."""
     for field in fields:
-        kinds = [("a number", 1)] if at.where else wrong_types(field, at.good(field.name))
-        yield from at.wrong("fields.type", field, kinds)
+        kinds = [("a number", 1)] if engine.where else wrong_types(field, engine.good(field.name))
+        yield from engine.wrong("fields.type", field, kinds)
 
 
 @field_table("fields.address", lambda field: field.name == "address")
-def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_address_that_is_no_object(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body whose address is a string, a number, a boolean or an array is refused."""
     for field in fields:
-        yield from at.wrong("fields.address", field, wrong_types(field, at.good(field.name)))
+        yield from engine.wrong("fields.address", field, wrong_types(field, engine.good(field.name)))
 
 
 @field_table("fields.address-types", lambda field: field.name == "address")
-def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_address_with_a_member_of_another_type(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body whose address has a number, a boolean, an array or an object for one of its texts is
     refused. A number stands for each text of the sample, the other types for some, in turn."""
     rule = "fields.address-types"
-    turn = RULES[rule].operations.index(at.operation)
+    turn = RULES[rule].operations.index(engine.operation)
     turns = range(3 * turn, 3 * turn + 3)
     for field in fields:
-        good = at.good(field.name) or samples.address("state")
+        good = engine.good(field.name) or samples.address("state")
         kinds: list[tuple[str, str, Any]] = [(member, "a number", 5) for member in field.members]
-        if at.where:
+        if engine.where:
             turns, kinds = range(9 + 2 * turn, 10 + 2 * turn), []
         for number in turns:
             member = field.members[number % len(field.members)]
@@ -107,127 +107,127 @@ def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fiel
             kinds.append((member, *others[number % len(others)]))
         for member, kind, value in kinds:
             name = f"address with {member} as {kind}"
-            yield at.defective(rule, name, at.having(field.name, {**good, member: value}))
+            yield engine.defective(rule, name, engine.having(field.name, {**good, member: value}))
 
 
-def _optional_types(at: DefectiveBodies, fields: Fields) -> Cases:
+def _optional_types(engine: DefectiveBodies, fields: Fields) -> Cases:
     """Yields optional fields of another JSON type."""
     for field in fields:
-        kinds = wrong_optional_types(field, at.good(field.name, _STANDING_IN))
-        yield from at.wrong("fields.optional-type", field, kinds)
+        kinds = wrong_optional_types(field, engine.good(field.name, _STANDING_IN))
+        yield from engine.wrong("fields.optional-type", field, kinds)
 
 
 @check("fields.optional-type", UNTOUCHED)
-def test_optional_field_of_another_type(ctx: CheckContext) -> None:
+def test_optional_field_of_another_type(at: Check) -> None:
     """A valid body in which an optional field has an array, an object, a number or a boolean for a string (or
     a text for a boolean or an address) is refused, in a body where the field applies or is shown."""
-    optional = [field for field in request_fields(ctx.operation.id) if not field.required]
-    shapes = by_shape(ctx.operation.id, optional)
-    if not ctx.operation.traits.subset_of:
+    optional = [field for field in request_fields(at.operation.id) if not field.required]
+    shapes = by_shape(at.operation.id, optional)
+    if not at.operation.traits.subset_of:
         # A server may ignore fields that nothing requires, unless it shows them.
         called_for = [field for field in optional if field.name in _CALLED_FOR]
-        shapes["sample"] += [field for field in called_for if _shown(ctx, field.name)]
-    in_each_shape(ctx, _optional_types, shapes, optional)
+        shapes["sample"] += [field for field in called_for if _shown(at, field.name)]
+    in_each_shape(at, _optional_types, shapes, optional)
 
 
-def _shown(ctx: CheckContext, name: str) -> bool:
+def _shown(at: Check, name: str) -> bool:
     """True if a resource created with an optional field that nothing requires shows it."""
-    engine, value = DefectiveBodies(ctx), _CALLED_FOR[name]
+    engine, value = DefectiveBodies(at), _CALLED_FOR[name]
     answer = engine.send_body(engine.having(name, value), f"a valid body with {name}")
     return answer.succeeded and answer.get(name) == value
 
 
-@table("fields.company-name", UNTOUCHED, at=lambda ctx: DefectiveBodies(ctx, "business"))
-def test_business_without_company_name(at: DefectiveBodies) -> Iterator[Case]:
+@table("fields.company-name", UNTOUCHED, engine=lambda at: DefectiveBodies(at, "business"))
+def test_business_without_company_name(engine: DefectiveBodies) -> Iterator[Case]:
     """A business beneficiary without company_name, or with null for it, is refused."""
     rule, field = "fields.company-name", "company_name"
-    yield at.defective(rule, "a business without company_name", at.without(field))
-    yield at.defective(rule, "a business whose company_name is null", at.having(field, None))
+    yield engine.defective(rule, "a business without company_name", engine.without(field))
+    yield engine.defective(rule, "a business whose company_name is null", engine.having(field, None))
 
 
-@table("fields.network", UNTOUCHED, at=lambda ctx: DefectiveBodies(ctx, "wallet"))
-def test_wallet_destination_without_network(at: DefectiveBodies) -> Iterator[Case]:
+@table("fields.network", UNTOUCHED, engine=lambda at: DefectiveBodies(at, "wallet"))
+def test_wallet_destination_without_network(engine: DefectiveBodies) -> Iterator[Case]:
     """A wallet destination without network, in several currencies, or with null for it, is refused."""
     rule, field = "fields.network", "network"
-    yield at.defective(rule, "a wallet destination without network", at.without(field))
-    yield at.defective(rule, "a wallet destination whose network is null", at.having(field, None))
+    yield engine.defective(rule, "a wallet destination without network", engine.without(field))
+    yield engine.defective(rule, "a wallet destination whose network is null", engine.having(field, None))
     # A server that accepts no other currency refuses these as well.
-    for body in bodies(at.fixture, at.operation, "wallet"):
-        if (currency := body["currency"]) != at.valid()["currency"]:
+    for body in bodies(engine.fixture, engine.operation, "wallet"):
+        if (currency := body["currency"]) != engine.valid()["currency"]:
             name = f"a wallet destination in {currency} without network"
-            yield at.defective(rule, name, {key: value for key, value in body.items() if key != field})
+            yield engine.defective(rule, name, {key: value for key, value in body.items() if key != field})
 
 
 @check("http.validation-status")
-def test_status_of_a_field_failure(ctx: CheckContext) -> None:
+def test_status_of_a_field_failure(at: Check) -> None:
     """Records the status for a missing required field or, on update, for one of the wrong type."""
-    engine = DefectiveBodies(ctx)
+    engine = DefectiveBodies(at)
     engine.must_accept()
-    fields = request_fields(ctx.operation.id)
+    fields = request_fields(at.operation.id)
     required = next(field for field in fields if field.required and field.type == "string")
-    if ctx.operation.traits.subset_of:
+    if at.operation.traits.subset_of:
         question, body = "a field of the wrong type", {required.name: [engine.good(required.name)]}
     else:
         question, body = "a missing required field", engine.without(required.name)
     answer = engine.send_body(body, question)
-    ctx.record("http.validation-status", question, answer)
+    at.record("http.validation-status", question, answer)
 
 
 # ---------------------------------------------------------------------- choices and codes
 
 
 # On a create, enumerated fields decide the shape of the body.
-@field_table("fields.enum", lambda field: field.choices, lambda ctx: not ctx.operation.traits.creates)
-def test_value_outside_the_enumeration(at: DefectiveBodies, fields: Fields) -> Cases:
+@field_table("fields.enum", lambda field: field.choices, lambda at: not at.operation.traits.creates)
+def test_value_outside_the_enumeration(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body with a value that an enumeration does not list, some with the beginning or the end of a
     listed one, is refused."""
     for field in fields:
         wrong = ((value, value) for value in wrong_choices(field))
-        yield from at.wrong("fields.enum", field, wrong, '"{}"')
+        yield from engine.wrong("fields.enum", field, wrong, '"{}"')
 
 
-def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
+def _of_fiat(engine: DefectiveBodies, fields: Fields) -> Fields:
     """Returns the fields with codes of ISO standards: wallets have no fiat currency."""
-    return [field for field in fields if field.code != "currency" or at.shape != "wallet"]
+    return [field for field in fields if field.code != "currency" or engine.shape != "wallet"]
 
 
-def _codes(at: DefectiveBodies, fields: Fields) -> Cases:
+def _codes(engine: DefectiveBodies, fields: Fields) -> Cases:
     """Yields country codes that are not two letters, and currency codes that are not three."""
-    for field in _of_fiat(at, fields):
+    for field in _of_fiat(engine, fields):
         wrong = ((shown(value), value) for value in values(WRONG_CODES[field.code]))
-        yield from at.wrong(f"fields.{field.code}-code", field, wrong, '"{}"', elsewhere=2)
+        yield from engine.wrong(f"fields.{field.code}-code", field, wrong, '"{}"', elsewhere=2)
 
 
 @field_table("fields.country-code", lambda field: field.code == "country")
-def test_malformed_country_code(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_malformed_country_code(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body of any kind whose country code is not two letters is refused."""
-    return _codes(at, fields)
+    return _codes(engine, fields)
 
 
 @field_table("fields.currency-code", lambda field: field.code == "currency")
-def test_malformed_currency_code(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_malformed_currency_code(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body whose fiat currency code is not three letters is refused; wallets have none."""
-    return _codes(at, fields)
+    return _codes(engine, fields)
 
 
 @field_table("fields.unassigned-code", lambda field: field.code in UNASSIGNED_CODES)
-def test_unassigned_code(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_unassigned_code(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body with the country code ZZ or the currency code ZZZ, which are not assigned, is refused."""
-    for field in _of_fiat(at, fields):
+    for field in _of_fiat(engine, fields):
         value = UNASSIGNED_CODES[field.code]
-        yield from at.wrong("fields.unassigned-code", field, [(value, value)], '"{}"')
+        yield from engine.wrong("fields.unassigned-code", field, [(value, value)], '"{}"')
 
 
-@table("fields.currency-kind", UNTOUCHED, at=DefectiveBodies)
-def test_currency_of_the_other_kind(at: DefectiveBodies) -> Iterator[Case]:
+@table("fields.currency-kind", UNTOUCHED, engine=DefectiveBodies)
+def test_currency_of_the_other_kind(engine: DefectiveBodies) -> Iterator[Case]:
     """A virtual account, a bank account or a payin in a cryptocurrency is refused, and so is a wallet in a
     fiat currency."""
-    rule, kind = "fields.currency-kind", "fiat" if at.traits.unique_pair else "crypto"
-    if at.valid().get("type") == "wallet":
-        at.ctx.not_exercised(rule, "the server accepts no bank account")
+    rule, kind = "fields.currency-kind", "fiat" if engine.traits.unique_pair else "crypto"
+    if engine.valid().get("type") == "wallet":
+        engine.at.not_exercised(rule, "the server accepts no bank account")
         return
-    for code in OTHER_CURRENCIES[at.operation]:
-        yield at.defective(rule, f"currency {code}, which is {kind}", at.having("currency", code))
+    for code in OTHER_CURRENCIES[engine.operation]:
+        yield engine.defective(rule, f"currency {code}, which is {kind}", engine.having("currency", code))
 
 
 # ---------------------------------------------------------------------- lengths
@@ -241,71 +241,71 @@ _ASTRAL = "\U0001d49c"
 
 
 @field_table("fields.max-length", lambda field: field.max_length)
-def test_longer_than_maximum(at: DefectiveBodies, fields: Fields) -> Cases:
+def test_longer_than_maximum(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn; one character too long in each other kind of body as well."""
     for field in fields:
         how = f"of {{}} (at most {field.max_length})"
-        yield from at.wrong("fields.max-length", field, too_long(field), how)
+        yield from engine.wrong("fields.max-length", field, too_long(field), how)
 
 
 @check("fields.max-length-accepted", "fields.other-scripts")
-def test_exactly_the_maximum(ctx: CheckContext) -> None:
+def test_exactly_the_maximum(at: Check) -> None:
     """A field of exactly its maximum length, of non-ASCII letters where it is free text, is accepted and
     returned whole. A server that refuses even a short text of such letters accepts the maximum in ASCII; one
     that keeps to RFC 5321, an e-mail address of 254 characters."""
-    limited = [field for field in request_fields(ctx.operation.id) if field.max_length is not None]
-    for shape, fields in by_shape(ctx.operation.id, limited).items():
-        invalid = DefectiveBodies(ctx, shape)
+    limited = [field for field in request_fields(at.operation.id) if field.max_length is not None]
+    for shape, fields in by_shape(at.operation.id, limited).items():
+        invalid = DefectiveBodies(at, shape)
         for field in fields:
             value = longest(field)
             if value is not None:
-                _judge_longest(ctx, invalid, field, value)
+                _judge_longest(at, invalid, field, value)
 
 
-def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, value: str) -> None:
+def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str) -> None:
     rule, what = "fields.max-length-accepted", f"{field.name} of {len(value)} characters, its maximum,"
     if not value.isascii():
         what = f"{field.name} of {len(value)} non-ASCII letters, its maximum,"
-    answer = ctx.send(_call(ctx, invalid, {field.name: value}), what)
+    answer = at.send(_call(at, invalid, {field.name: value}), what)
     if answer.refused and field.name == "email":
-        long_name = _call(ctx, invalid, {"email": email_with_long_name()})
-        lenient = ctx.send(long_name, "email with 65 characters before the @")
+        long_name = _call(at, invalid, {"email": email_with_long_name()})
+        lenient = at.send(long_name, "email with 65 characters before the @")
         if not lenient.succeeded:
             value, what = email(254), "email of 254 characters, as long as RFC 5321 allows,"
-            answer = ctx.send(_call(ctx, invalid, {"email": value}), what)
+            answer = at.send(_call(at, invalid, {"email": value}), what)
     if invalid.stop and not answer.succeeded:
         invalid.unclear(rule, what, answer)
         return
     if answer.refused and not answer.throttled:
-        shorter = _call(ctx, invalid, {})
+        shorter = _call(at, invalid, {})
         if "amount" in answer.call.document:
             # The same amount, which a server may refuse as a duplicate.
             shorter = shorter.with_field("amount", answer.call.document["amount"])
-        control = ctx.send(shorter, "the same body with a shorter value")
+        control = at.send(shorter, "the same body with a shorter value")
         if not control.succeeded:
             reason = f"{what} was refused, but so was a shorter one"
-            ctx.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
+            at.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
             return
         if field.name in FORMED:
             return
-        if not value.isascii() and not _takes_other_scripts(ctx, invalid, field):
+        if not value.isascii() and not _takes_other_scripts(at, invalid, field):
             what = f"{field.name} of {len(value)} characters, its maximum,"
-            answer = ctx.send(_call(ctx, invalid, {field.name: plain(field)}), what)
+            answer = at.send(_call(at, invalid, {field.name: plain(field)}), what)
     elif answer.succeeded and not value.isascii():
-        ctx.accepted("fields.other-scripts", what, answer)
-    if ctx.accepted(rule, what, answer):
+        at.accepted("fields.other-scripts", what, answer)
+    if at.accepted(rule, what, answer):
         got = _spoilt(answer, field.name)
-        ctx.expect(rule, f"{what} to come back whole", got, answer)
+        at.expect(rule, f"{what} to come back whole", got, answer)
 
 
-def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Field) -> bool:
+def _takes_other_scripts(at: Check, invalid: DefectiveBodies, field: Field) -> bool:
     """Judges a short text of non-ASCII letters; True if it was accepted, or the answer says nothing."""
     what = f"{field.name} of {SHORT} non-ASCII letters"
-    answer = ctx.send(_call(ctx, invalid, {field.name: letters(SHORT)}), what)
-    if not ctx.usable("fields.other-scripts", answer):
+    answer = at.send(_call(at, invalid, {field.name: letters(SHORT)}), what)
+    if not at.usable("fields.other-scripts", answer):
         return True
-    return ctx.accepted("fields.other-scripts", what, answer)
+    return at.accepted("fields.other-scripts", what, answer)
 
 
 def _spoilt(answer: Exchange, name: str) -> str:
@@ -318,24 +318,24 @@ def _spoilt(answer: Exchange, name: str) -> str:
     return "other letters" if len(got) == len(value) and ("?" in got or "\ufffd" in got) else ""
 
 
-def _call(ctx: CheckContext, invalid: DefectiveBodies, changes: dict[str, Any]) -> Call:
+def _call(at: Check, invalid: DefectiveBodies, changes: dict[str, Any]) -> Call:
     """Builds a valid call with some fields changed; each wallet in a new account."""
-    if ctx.operation.traits.subset_of:
-        return call(ctx.operation.id, invalid.ids, changes or invalid.valid())
-    if ctx.operation.traits.unique_pair:
-        fixture = ctx.account(fresh=True)
+    if at.operation.traits.subset_of:
+        return call(at.operation.id, invalid.ids, changes or invalid.valid())
+    if at.operation.traits.unique_pair:
+        fixture = at.account(fresh=True)
         return fixture.call("createWallet", {**fixture.body("createWallet"), **changes})
-    return call(ctx.operation.id, invalid.ids, {**invalid.valid(), **changes})
+    return call(at.operation.id, invalid.ids, {**invalid.valid(), **changes})
 
 
 @check("fields.max-length-astral")
-def test_characters_outside_the_basic_plane(ctx: CheckContext) -> None:
+def test_characters_outside_the_basic_plane(at: Check) -> None:
     """Records whether a character outside the basic plane counts once or twice towards a maximum."""
     rule, limit = "fields.max-length-astral", 255
-    invalid = DefectiveBodies(ctx)
+    invalid = DefectiveBodies(at)
     for count in (limit, limit // 2):
         what = f"{count} characters outside the basic plane, {limit} being the maximum"
-        answer = ctx.send(_call(ctx, invalid, {"name": _ASTRAL * count}), what)
-        ctx.record(rule, what, answer, choice=invalid.choice(answer))
+        answer = at.send(_call(at, invalid, {"name": _ASTRAL * count}), what)
+        at.record(rule, what, answer, choice=invalid.choice(answer))
         if answer.succeeded:
             break

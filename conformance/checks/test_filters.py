@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.filtered_list import COMBINE, FAR_FUTURE, FAR_PAST, Filtered, dates
 from conformance.checks.list_judging import (
     compared,
@@ -51,24 +51,24 @@ _WALKED_SIZE = 3
 
 
 @check("list.start-date", "list.filters-combine", "list.complete")
-def test_start_date(ctx: CheckContext) -> None:
+def test_start_date(at: Check) -> None:
     """Sends as start_date the `created` of elements, a moment after it, whole seconds and distant dates:
     exactly the elements created at or after it come back."""
-    _judge_dates(ctx, "list.start-date", "start_date")
+    _judge_dates(at, "list.start-date", "start_date")
 
 
 @check("list.end-date", "list.filters-combine", "list.complete")
-def test_end_date(ctx: CheckContext) -> None:
+def test_end_date(at: Check) -> None:
     """Sends as end_date the `created` of elements, a moment after it, whole seconds and distant dates:
     exactly the elements created before it come back."""
-    _judge_dates(ctx, "list.end-date", "end_date")
+    _judge_dates(at, "list.end-date", "end_date")
 
 
 @check("list.date-offset")
-def test_date_with_an_offset(ctx: CheckContext) -> None:
+def test_date_with_an_offset(at: Check) -> None:
     """Sends the `created` of an element as a date with a UTC offset: refused, or the same elements as for the
     same instant in UTC."""
-    rule, lists = "list.date-offset", Filtered(ctx)
+    rule, lists = "list.date-offset", Filtered(at)
     chosen = lists.in_time[len(lists.elements) // 2]["created"]
     for name in ("start_date", "end_date"):
         in_utc = [(name, chosen)]
@@ -81,19 +81,19 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
             sentence = f"{what}: the {len(lists.kept(in_utc))} elements of that instant in UTC, or a refusal"
             exchange = lists.looked(lists.send([(name, text)], what), functools.partial(lists.shows, in_utc))
             if exchange.refused:
-                ctx.expect(rule, sentence, "", exchange)
+                at.expect(rule, sentence, "", exchange)
             elif (answer := page_of(exchange)) is None:
                 reason = f"{what} was answered {exchange.described()}"
-                ctx.unclear(rule, reason, exchange, cause="list.envelope")
+                at.unclear(rule, reason, exchange, cause="list.envelope")
             else:
                 shows = set(answer.ids) & lists.ids
                 alike = shows == set(page.ids) & lists.ids
                 got = "" if alike else f"{len(shows)} elements"
-                ctx.expect(rule, sentence, got, exchange, page.exchange)
+                at.expect(rule, sentence, got, exchange, page.exchange)
 
 
-def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
-    lists = Filtered(ctx)
+def _judge_dates(at: Check, rule: str, name: str) -> None:
+    lists = Filtered(at)
     for what, text in dates(lists.elements):
         lists.probe(rule, [(name, text)], f"{name} {what}")
 
@@ -102,33 +102,33 @@ def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
 
 
 @check("list.status-filter", "list.complete")
-def test_status_filter(ctx: CheckContext) -> None:
+def test_status_filter(at: Check) -> None:
     """Filters by each status: exactly the elements with that status come back, or none."""
-    lists = Filtered(ctx)
-    for status in _statuses(ctx):
+    lists = Filtered(at)
+    for status in _statuses(at):
         # A server may not know the others.
-        refusable = status not in _NAMED_STATUSES[ctx.operation.id]
-        filters = _status(ctx, status)
+        refusable = status not in _NAMED_STATUSES[at.operation.id]
+        filters = _status(at, status)
         lists.probe("list.status-filter", filters, f"{filters[0][0]} {status}", refusable=refusable)
 
 
-def _status(ctx: CheckContext, *values: str) -> Parameters:
-    return status_filter(ctx.operation.id, ctx.target.array_style, *values)
+def _status(at: Check, *values: str) -> Parameters:
+    return status_filter(at.operation.id, at.target.array_style, *values)
 
 
-def _statuses(ctx: CheckContext) -> list[str]:
+def _statuses(at: Check) -> list[str]:
     """The statuses of the listed resource (section 3), first those that the query names."""
-    documented = item_fields(ctx.operation.id)["status"].get("enum", ())
-    return list(dict.fromkeys([*_NAMED_STATUSES[ctx.operation.id], *documented]))
+    documented = item_fields(at.operation.id)["status"].get("enum", ())
+    return list(dict.fromkeys([*_NAMED_STATUSES[at.operation.id], *documented]))
 
 
 @check("list.currency-filter", "list.filters-combine", "list.complete")
-def test_currency_filter(ctx: CheckContext) -> None:
+def test_currency_filter(at: Check) -> None:
     """Filters by present and absent currencies (matched exactly) and by SQL wildcards (no partial match)."""
-    lists = Filtered(ctx)
+    lists = Filtered(at)
     for currency in sorted({str(item.get("currency", "")) for item in lists.elements}):
         lists.probe("list.currency-filter", [("currency", currency)], f"currency {currency}")
-    for currency in _absent_currencies(ctx.operation.id, lists.elements):
+    for currency in _absent_currencies(at.operation.id, lists.elements):
         # A server may refuse currencies that it does not support.
         what = f"currency {currency}, which nothing has"
         lists.probe("list.currency-filter", [("currency", currency)], what, refusable=True)
@@ -141,7 +141,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
             page = page_of(exchange)
             some = page is not None and page.ids and not set(page.ids) >= lists.ids
             got = "some of the elements" if some else ""
-            ctx.expect("list.currency-filter", expected, got, exchange)
+            at.expect("list.currency-filter", expected, got, exchange)
 
 
 def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> list[str]:
@@ -165,30 +165,30 @@ def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> li
     "list.echo",
     "list.defaults",
 )
-def test_filters_combine(ctx: CheckContext) -> None:
+def test_filters_combine(at: Check) -> None:
     """Combines filters that each keep other elements, and walks the result: the elements that pass all."""
-    lists = Filtered(ctx)
+    lists = Filtered(at)
     valid = {
         name: filters
         for name, filters in lists.filters().items()
         if lists.alone(COMBINE, filters, f"{name} alone")
     }
-    for what, filters, behind, refusable in _combinations(ctx, lists, valid):
+    for what, filters, behind, refusable in _combinations(at, lists, valid):
         lists.probe(COMBINE, filters, what, behind, refusable=refusable)
-    plain = walk(ctx.send, lists.call, size=_WALKED_SIZE)
+    plain = walk(at.send, lists.call, size=_WALKED_SIZE)
     if plain.broken or plain.repeated or plain.total != len(plain.ids):
         reason = "the list cannot be paged through even without filters"
-        ctx.unclear(COMBINE, reason, *plain.exchanges[:2], cause="list.walk")
+        at.unclear(COMBINE, reason, *plain.exchanges[:2], cause="list.walk")
         return
     second = "currency" if "currency" in valid else "end_date"
     for names in (("start_date",), (second,), ("start_date", "end_date"), ("status", "end_date"), _KINDS):
         filters = [pair for name in names for pair in valid.get(name, [])]
         if filters and (names == _KINDS or valid.keys() >= set(names)):
-            _judge_walk(ctx, lists, filters)
+            _judge_walk(at, lists, filters)
 
 
 def _combinations(
-    ctx: CheckContext, lists: Filtered, valid: Mapping[str, Parameters]
+    at: Check, lists: Filtered, valid: Mapping[str, Parameters]
 ) -> Iterator[tuple[str, Parameters, Parameters | None, bool]]:
     """Yields what is sent, its filters, the parameters behind them (none: page and size before them), and
     whether a server may refuse it."""
@@ -201,7 +201,7 @@ def _combinations(
         if rules_of(valid[first]) != rules_of(valid[second]) and not neutral:
             # The last status that the lists know, which not every server knows.
             last = (first, second) == (late, unused)
-            other = _status(ctx, _statuses(ctx)[-1]) if last else valid[second]
+            other = _status(at, _statuses(at)[-1]) if last else valid[second]
             yield f"{first} and {second}", valid[first] + other, None, last
     everything = [pair for name in _KINDS for pair in valid.get(name, [])]
     if len(everything) > 2:
@@ -226,7 +226,7 @@ def _combinations(
         yield f"{unused}, page 3", valid[unused], query(3, 1), True
 
 
-def _judge_walk(ctx: CheckContext, lists: Filtered, filters: Parameters) -> None:
+def _judge_walk(at: Check, lists: Filtered, filters: Parameters) -> None:
     """Judges a walk through a filtered list: each matching element once on full pages."""
     size = max(1, min(_WALKED_SIZE, (len(lists.kept(filters)) - 1) // 2))
     named = " and ".join(dict.fromkeys(name for name, _ in filters))
@@ -240,64 +240,64 @@ def _judge_walk(ctx: CheckContext, lists: Filtered, filters: Parameters) -> None
         lists.read()
         return shows == lists.kept(filters)
 
-    done = ctx.eventually(lambda: walk(ctx.send, lists.call, size=size, filters=filters), good)
+    done = at.eventually(lambda: walk(at.send, lists.call, size=size, filters=filters), good)
     matching = lists.kept(filters)
-    if not matching or not judge_whole(ctx, COMBINE, done, matching, what):
+    if not matching or not judge_whole(at, COMBINE, done, matching, what):
         return
     sentence = f"{what}: none but the {len(matching)} elements that fit"
     fitting = keeps_what_fits(
         sentence, lists.unfiltered, done.page_exchanges, lists.ids, only_leaves_out=True
     )
-    ctx.expect(COMBINE, *fitting)
-    compared(ctx, done.items, lists.stock.created, done.page_exchanges)
+    at.expect(COMBINE, *fitting)
+    compared(at, done.items, lists.stock.created, done.page_exchanges)
     known = len(set(done.ids)) == len(matching)
     if known:
-        judge_totals(ctx, COMBINE, done.pages, len(matching), what)
+        judge_totals(at, COMBINE, done.pages, len(matching), what)
     # Only the number of pages without filters is surely a defect of the filter.
     right, unfiltered = pages_of(len(matching), size), pages_of(len(lists.ids), size)
     for page in done.pages:
-        judge_by_query(ctx, page.exchange)
+        judge_by_query(at, page.exchange)
         if known and page.pages is not None and right != unfiltered:
             own = page.size and pages_of(page.total or 0, page.size) == unfiltered
             got = "those of all elements" if page.pages == unfiltered and not own else ""
-            ctx.expect(COMBINE, f"{what}: pages {right}, those of the matching elements", got, page.exchange)
+            at.expect(COMBINE, f"{what}: pages {right}, those of the matching elements", got, page.exchange)
 
 
 # ---------------------------------------------------------------------- what is not fixed
 
 
 @check("list.several-statuses")
-def test_several_statuses(ctx: CheckContext) -> None:
+def test_several_statuses(at: Check) -> None:
     """Records the effect of two statuses, in the array style of the target file."""
-    lists = Filtered(ctx)
-    style = ctx.target.array_style
+    lists = Filtered(at)
+    style = at.target.array_style
     for values in (("active", "inactive"), ("inactive", "active")):
-        exchange = lists.send(_status(ctx, *values), f"statuses {' and '.join(values)}")
+        exchange = lists.send(_status(at, *values), f"statuses {' and '.join(values)}")
         question = f"statuses {', '.join(values)} ({style})"
-        ctx.observe("list.several-statuses", question, _effect(lists, exchange), exchange)
+        at.observe("list.several-statuses", question, _effect(lists, exchange), exchange)
 
 
 @check("list.odd-filters")
-def test_odd_filters(ctx: CheckContext) -> None:
+def test_odd_filters(at: Check) -> None:
     """Records the effect of unknown, empty and malformed filter values, and of an empty period."""
-    lists = Filtered(ctx)
+    lists = Filtered(at)
     probes: dict[str, Parameters] = {
-        "an unknown status": _status(ctx, "conformance"),
-        "an empty status": _status(ctx, ""),
+        "an unknown status": _status(at, "conformance"),
+        "an empty status": _status(at, ""),
         "a malformed start_date": [("start_date", "yesterday")],
         "a malformed end_date": [("end_date", "2026-02-30T00:00:00Z")],
         "a start_date without a time": [("start_date", FAR_FUTURE[:10])],
         "a start_date with another offset": [("start_date", FAR_FUTURE.replace("Z", "+02:00"))],
         "start_date after end_date": [("start_date", FAR_FUTURE), ("end_date", FAR_PAST)],
     }
-    if "currency" in ctx.operation.query_parameters:
+    if "currency" in at.operation.query_parameters:
         probes["a malformed currency"] = [("currency", "E")]
         probes["a currency in lower case"] = [
             ("currency", str(lists.elements[0].get("currency", "")).lower())
         ]
     for what, parameters in probes.items():
         exchange = lists.send(parameters, what)
-        ctx.observe("list.odd-filters", what, _effect(lists, exchange), exchange)
+        at.observe("list.odd-filters", what, _effect(lists, exchange), exchange)
 
 
 def _effect(lists: Filtered, exchange: Exchange) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import (
     INVALID,
     IdempotentRequest,
@@ -37,26 +37,26 @@ _DISABLED = {"status": "disabled"}
 
 
 @check(REPLAY)
-def test_replay(ctx: CheckContext) -> None:
+def test_replay(at: Check) -> None:
     """The same key and body on the same path return the original status and body, letters and signs of all
     kinds included, also after another key was used; the operation is neither repeated nor undone."""
-    original = restyled(ctx, _with_all_signs)
+    original = restyled(at, _with_all_signs)
     disabled = False
-    if ctx.operation.traits.disables:
+    if at.operation.traits.disables:
         # A second execution shows in `updated` only if the clock has advanced.
         wait_past(original.exchange.get("updated"))
-        disabled = _disabled(ctx, original, "a disabled beneficiary").get("status") == "disabled"
-    effects = SideEffects(ctx, original.fixture).start()
+        disabled = _disabled(at, original, "a disabled beneficiary").get("status") == "disabled"
+    effects = SideEffects(at, original.fixture).start()
     effects.accepted.add(original.id)
     sent = [original.exchange, original.replay(REPLAY, "the same key and body again")]
     again = "the same key and body once more"
     effects.judge(REPLAY, "a repetition", sent, lambda: original.replay(REPLAY, again))
-    ctx.send(original.another(), "another request with another key")
+    at.send(original.another(), "another request with another key")
     what = "the same key and body a third time, after another request with another key"
     original.replay(REPLAY, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
     if disabled:
         what = "a disabled beneficiary, after the same key and body came again"
-        judge_members(ctx, REPLAY, _disabled(ctx, original, what), _DISABLED, what)
+        judge_members(at, REPLAY, _disabled(at, original, what), _DISABLED, what)
 
 
 def _with_all_signs(body: Body) -> Body:
@@ -66,41 +66,41 @@ def _with_all_signs(body: Body) -> Body:
     return {name: text for name, text in texts.items() if name in body}
 
 
-def _disabled(ctx: CheckContext, original: IdempotentRequest, what: str) -> Exchange:
+def _disabled(at: Check, original: IdempotentRequest, what: str) -> Exchange:
     """Reads the beneficiary of a disable request until it shows as disabled."""
     path = original.exchange.call.path.rpartition("/")[0]
-    return look_for(ctx, Call("getBeneficiary", "GET", path), what, _DISABLED)
+    return look_for(at, Call("getBeneficiary", "GET", path), what, _DISABLED)
 
 
 @check(REPLAY, operations=OPERATION_SETS["create"])
-def test_replay_of_a_long_answer(ctx: CheckContext) -> None:
+def test_replay_of_a_long_answer(at: Check) -> None:
     """An idempotent replay of the create with the longest answer returns the original response."""
-    longest = max(creations(ctx.run, ctx.operation.id), key=lambda each: len(each.exchange.response_body))
+    longest = max(creations(at.run, at.operation.id), key=lambda each: len(each.exchange.response_body))
     what = f"the key and body of one created with {longest.kind} again"
-    ctx.same(REPLAY, what, longest.exchange, ctx.send(longest.exchange.call, what))
+    at.same(REPLAY, what, longest.exchange, at.send(longest.exchange.call, what))
 
 
 @check("idempotency.replay-after-change")
-def test_replay_after_change(ctx: CheckContext) -> None:
+def test_replay_after_change(at: Check) -> None:
     """After the resource or its surroundings have changed, the same key and body still return the original
     response and do not revert the change."""
-    rule, traits = "idempotency.replay-after-change", ctx.operation.traits
-    fixture, body = own_place(ctx), None
+    rule, traits = "idempotency.replay-after-change", at.operation.traits
+    fixture, body = own_place(at), None
     if traits.creates in ("payout_destination", "payout", "payin"):
-        sample = fixture.body(ctx.operation.id)
+        sample = fixture.body(at.operation.id)
         body = {name: sample[name] for name in sample if name not in ("label", "note", "description")}
         if traits.creates == "payout_destination":
             # A later default destination may clear it on the first one.
             body["is_default"] = True
-    original = IdempotentRequest(ctx, fixture, body)
-    changes = _changes_around(ctx, original)
+    original = IdempotentRequest(at, fixture, body)
+    changes = _changes_around(at, original)
     changed = [answer for answer in changes if answer.succeeded]
     if not changed:
         raise refusal_of_valid(changes[0])
     if traits.disables:
         wait_past(changed[-1].get("updated"))
     shown_by = "updateBeneficiary" if traits.shown_only_by_read else ""
-    effects = SideEffects(ctx, original.fixture, shown_by).start()
+    effects = SideEffects(at, original.fixture, shown_by).start()
     effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
     sent = [original.exchange, original.replay(rule, "the same key and body after a change")]
     again = "the same key and body after a change, again"
@@ -109,21 +109,21 @@ def test_replay_after_change(ctx: CheckContext) -> None:
     if shown_by and patched is not None:
         state = _DISABLED if changed[-1].operation == "disableBeneficiary" else {}
         expected, what = patched.call.document | state, "a changed beneficiary after its create came again"
-        later = look_for(ctx, fixture.call("getBeneficiary"), what, expected)
-        judge_members(ctx, rule, later, expected, what, otherwise=document(patched) | state)
+        later = look_for(at, fixture.call("getBeneficiary"), what, expected)
+        judge_members(at, rule, later, expected, what, otherwise=document(patched) | state)
 
 
-def _changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Exchange]:
+def _changes_around(at: Check, original: IdempotentRequest) -> list[Exchange]:
     """Changes the original's resource and its surroundings as far as the API allows; returns the answers."""
     fixture, operation, word = original.fixture, original.operation, samples.marker()
-    calls = [] if ctx.operation.traits.once else [fixture.call(operation)]
+    calls = [] if at.operation.traits.once else [fixture.call(operation)]
     further: tuple[str, ...] = ("createBeneficiary",)
-    match ctx.operation.traits.creates:
+    match at.operation.traits.creates:
         case "account":
             further = "createBeneficiary", "createVirtualAccount", "createWallet"
         case "beneficiary":
             further = "createPayoutDestination", "updateBeneficiary", "disableBeneficiary"
-        case "" if ctx.operation.traits.disables:
+        case "" if at.operation.traits.disables:
             # A server may refuse changes of a disabled beneficiary, but not another one.
             further = "createBeneficiary", "createPayoutDestination", "updateBeneficiary"
         case "payout_destination":
@@ -134,124 +134,120 @@ def _changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Exch
         case "virtual_account":
             further = "createBeneficiary", "createWallet"
         case "wallet":
-            calls += [fixture.call(operation, body) for body in ctx.run.samples.wallets()[1:]]
+            calls += [fixture.call(operation, body) for body in at.run.samples.wallets()[1:]]
             further = ("createVirtualAccount",)
     bodies = {"updateBeneficiary": {"note": f"changed {word}", "first_name": f"Grace {word}"}}
     calls += [fixture.call(name, bodies.get(name)) for name in further]
-    return [ctx.send(request, f"a change around the original: {request.operation}") for request in calls]
+    return [at.send(request, f"a change around the original: {request.operation}") for request in calls]
 
 
 # ---------------------------------------------------------------------- what is left open
 
 
 @check("idempotency.other-path", REPLAY)
-def test_other_path(ctx: CheckContext) -> None:
+def test_other_path(at: Check) -> None:
     """Records what the same key and body do on another path; a replay on the first one is unaffected."""
-    original, what = IdempotentRequest(ctx), "the same key and body on another path"
-    elsewhere = ctx.account(fresh=True).call(ctx.operation.id)
-    answer = ctx.send(original.call.but(target=elsewhere.target), what)
-    ctx.record("idempotency.other-path", what, answer, choice=original.relation(answer))
-    if REPLAY in ctx.rules:
+    original, what = IdempotentRequest(at), "the same key and body on another path"
+    elsewhere = at.account(fresh=True).call(at.operation.id)
+    answer = at.send(original.call.but(target=elsewhere.target), what)
+    at.record("idempotency.other-path", what, answer, choice=original.relation(answer))
+    if REPLAY in at.rules:
         original.replay(REPLAY, "the same key and body again, after another path had them")
 
 
 @check("idempotency.after-refusal", REPLAY, "fields.required")
-def test_after_refusal(ctx: CheckContext) -> None:
+def test_after_refusal(at: Check) -> None:
     """Records whether a refused request consumes its key: refused twice, the key is sent again with a valid
     body, padded to some 3 kB. If that is accepted, a replay returns the same response, also with a key in
     upper case."""
-    rule, usual = "idempotency.after-refusal", place(ctx).call(ctx.operation.id)
-    ctx.not_exercised(REPLAY, "no request was accepted whose key had been refused before")
+    rule, usual = "idempotency.after-refusal", place(at).call(at.operation.id)
+    at.not_exercised(REPLAY, "no request was accepted whose key had been refused before")
     question = "the key of a refused request with a valid body"
     # A server may take keys in lower case only.
     for key in (with_letters().upper(), new_key()):
         valid = usual.but(body=padded(usual.body or b""), idempotency_key=key)
-        refused = ctx.send(valid.but(body=b"{}"), "a request without its required fields")
+        refused = at.send(valid.but(body=b"{}"), "a request without its required fields")
         if not refused.refused:
             reason = f"a request without its required fields was answered {refused.described()}"
-            ctx.unclear(rule, reason, refused, cause="fields.required")
+            at.unclear(rule, reason, refused, cause="fields.required")
             return
         what = "the same request without its required fields and key again"
-        ctx.refused("fields.required", what, ctx.send(refused.call, what))
-        answer = ctx.send(valid, question)
+        at.refused("fields.required", what, at.send(refused.call, what))
+        answer = at.send(valid, question)
         if answer.error_code != INVALID:
             break
-    ctx.record(rule, question, answer)
+    at.record(rule, question, answer)
     if answer.succeeded:
         what = "a request again whose key had been refused before"
-        ctx.same(REPLAY, what, answer, ctx.send(valid, what))
+        at.same(REPLAY, what, answer, at.send(valid, what))
 
 
 # ---------------------------------------------------------------------- other organizations
 
 
 @check(ISOLATION, REPLAY)
-def test_key_of_another_organization(ctx: CheckContext) -> None:
+def test_key_of_another_organization(at: Check) -> None:
     """Another organization's request with a used key and its body is treated as new: it creates a resource of
     its own, or is refused as with a fresh key; repeated, it gets that answer again. Sent to the first
     organization's path, it is refused and shows nothing of the original response; the first organization's
     replay is unaffected.
 
     A payout names its beneficiary, so the other organization's body differs."""
-    if ctx.target.secondary is None:
-        ctx.not_exercised(REPLAY, "no second organization is configured, whose keys to use again")
+    if at.target.secondary is None:
+        at.not_exercised(REPLAY, "no second organization is configured, whose keys to use again")
         return
-    original, fixture = IdempotentRequest(ctx), own_place(ctx, owner="secondary")
-    own = _own_call(ctx, fixture, original)
-    answer = ctx.send(own, "another organization's key, in the own account", "secondary")
-    _judge_new(ctx, fixture, original, own, answer)
+    original, fixture = IdempotentRequest(at), own_place(at, owner="secondary")
+    own = _own_call(at, fixture, original)
+    answer = at.send(own, "another organization's key, in the own account", "secondary")
+    _judge_new(at, fixture, original, own, answer)
     if answer.succeeded:
         what = "another organization's key and body again"
-        ctx.same(REPLAY, what, answer, ctx.send(own, what, "secondary"))
+        at.same(REPLAY, what, answer, at.send(own, what, "secondary"))
     else:
-        ctx.not_exercised(REPLAY, f"another organization's request was answered {answer.described()}")
+        at.not_exercised(REPLAY, f"another organization's request was answered {answer.described()}")
     # A key with which the other organization created nothing: else its own response may be replayed.
-    _judge_first_path(ctx, _another(ctx))
-    _judge_still_there(ctx, original)
+    _judge_first_path(at, _another(at))
+    _judge_still_there(at, original)
 
 
-def _own_call(ctx: CheckContext, fixture: Account, original: IdempotentRequest) -> Call:
+def _own_call(at: Check, fixture: Account, original: IdempotentRequest) -> Call:
     """The original's key and body in the other organization's fixture."""
-    own = fixture.call(ctx.operation.id).but(idempotency_key=original.call.idempotency_key)
-    if ctx.operation.traits.draws_on_funds:
+    own = fixture.call(at.operation.id).but(idempotency_key=original.call.idempotency_key)
+    if at.operation.traits.draws_on_funds:
         payee = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
         return own.with_json({**original.call.document, **payee})
     return own.but(body=original.call.body)
 
 
-def _judge_new(
-    ctx: CheckContext, fixture: Account, original: IdempotentRequest, own: Call, answer: Exchange
-) -> None:
+def _judge_new(at: Check, fixture: Account, original: IdempotentRequest, own: Call, answer: Exchange) -> None:
     what = "another organization's request with the same key"
-    if not ctx.usable(ISOLATION, answer):
+    if not at.usable(ISOLATION, answer):
         return
     got = f"{answer.status} with its id" if answer.get("id") == original.id else ""
     nothing = f"{what}: nothing of the first organization's resource"
-    ctx.expect(ISOLATION, nothing, got, answer, original.exchange)
+    at.expect(ISOLATION, nothing, got, answer, original.exchange)
     if not answer.succeeded:
-        fresh = ctx.send(
+        fresh = at.send(
             renewed(own), "the same request of the other organization with a fresh key", "secondary"
         )
-        _judge_as_fresh(ctx, what, answer, fresh, original.exchange)
+        _judge_as_fresh(at, what, answer, fresh, original.exchange)
         return
     expected = f"{what}: a resource of its own"
-    if ctx.operation.traits.disables:
-        ctx.equal(ISOLATION, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
+    if at.operation.traits.disables:
+        at.equal(ISOLATION, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
     else:
         parents = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
         path = original.call.target.split("/")
         theirs = any(isinstance(each, str) and each in path for each in parents)
         got = "a resource of the first's" if theirs else ""
-        ctx.expect(ISOLATION, expected, got, answer, original.exchange)
+        at.expect(ISOLATION, expected, got, answer, original.exchange)
 
 
-def _judge_as_fresh(
-    ctx: CheckContext, what: str, answer: Exchange, fresh: Exchange, *others: Exchange
-) -> None:
+def _judge_as_fresh(at: Check, what: str, answer: Exchange, fresh: Exchange, *others: Exchange) -> None:
     """Judges that a refusal is that of the same request with a fresh key."""
     unlike = not answer.succeeded and (fresh.succeeded or (fresh.refused and _kind(answer) != _kind(fresh)))
     expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
-    ctx.expect(ISOLATION, expected, answer.described() if unlike else "", answer, fresh, *others)
+    at.expect(ISOLATION, expected, answer.described() if unlike else "", answer, fresh, *others)
 
 
 def _kind(answer: Exchange) -> tuple[object, object, object]:
@@ -260,46 +256,46 @@ def _kind(answer: Exchange) -> tuple[object, object, object]:
     return fixed, answer.error_type, answer.error_code
 
 
-def _another(ctx: CheckContext) -> IdempotentRequest:
+def _another(at: Check) -> IdempotentRequest:
     """An accepted request whose key the other organization sent to the same path first; judges that it is
     answered as with a fresh key."""
-    fixture, what = own_place(ctx), "a key that another organization sent to the same path before"
-    request = fixture.call(ctx.operation.id)
-    ctx.send(request, "another organization's request, before the first one's", "secondary")
-    answer = ctx.send(request, what)
+    fixture, what = own_place(at), "a key that another organization sent to the same path before"
+    request = fixture.call(at.operation.id)
+    at.send(request, "another organization's request, before the first one's", "secondary")
+    answer = at.send(request, what)
     if answer.succeeded:
-        return IdempotentRequest(ctx, fixture, exchange=answer)
-    if ctx.usable(ISOLATION, answer):
-        fresh = ctx.send(renewed(request), "the same request with a fresh key")
+        return IdempotentRequest(at, fixture, exchange=answer)
+    if at.usable(ISOLATION, answer):
+        fresh = at.send(renewed(request), "the same request with a fresh key")
         if fresh.succeeded:
             # A lagging replica may not have known the path yet.
-            answer = ctx.send(request, f"{what}, once more")
-        _judge_as_fresh(ctx, what, answer, fresh)
-    return IdempotentRequest(ctx)
+            answer = at.send(request, f"{what}, once more")
+        _judge_as_fresh(at, what, answer, fresh)
+    return IdempotentRequest(at)
 
 
-def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
+def _judge_first_path(at: Check, original: IdempotentRequest) -> None:
     """Judges the original request repeated by the other organization, to the first one's path."""
     what = "another organization's repetition of the very request"
-    answer = ctx.send(original.call, what, "secondary")
-    if ctx.usable(ISOLATION, answer):
-        ctx.refused(ISOLATION, what, answer)
+    answer = at.send(original.call, what, "secondary")
+    if at.usable(ISOLATION, answer):
+        at.refused(ISOLATION, what, answer)
         repeated = original.id.encode() in answer.response_body
         if original.id in original.call.target:
             repeated = answer.get("id") == original.id
         nothing = f"{what}: nothing of the original response"
-        ctx.expect(ISOLATION, nothing, "parts of it" if repeated else "", answer, original.exchange)
+        at.expect(ISOLATION, nothing, "parts of it" if repeated else "", answer, original.exchange)
 
 
-def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
+def _judge_still_there(at: Check, original: IdempotentRequest) -> None:
     """Judges that the first organization's replay is unaffected, if replays work at all."""
     what = "the first organization's key and body, after the other organization used them"
-    answer = ctx.send(original.call, what)
-    if not ctx.usable(ISOLATION, answer):
+    answer = at.send(original.call, what)
+    if not at.usable(ISOLATION, answer):
         return
     if not original.repeated_in(answer):
-        alone = IdempotentRequest(ctx)
-        if not alone.repeated_in(ctx.send(alone.call, "a key that no other organization used, again")):
-            ctx.unclear(ISOLATION, "no used key brings the original response", answer, cause=REPLAY)
+        alone = IdempotentRequest(at)
+        if not alone.repeated_in(at.send(alone.call, "a key that no other organization used, again")):
+            at.unclear(ISOLATION, "no used key brings the original response", answer, cause=REPLAY)
             return
-    ctx.same(ISOLATION, what, original.exchange, answer)
+    at.same(ISOLATION, what, original.exchange, answer)

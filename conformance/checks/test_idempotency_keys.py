@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.auth_probes import AuthProbes, earliest
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import (
     CONFLICT,
@@ -27,22 +27,22 @@ RULE = "idempotency.key-accepted"
 
 
 @check("idempotency.key-required", "idempotency.payout-key-required", UNTOUCHED)
-def test_missing_key(ctx: CheckContext) -> None:
+def test_missing_key(at: Check) -> None:
     """A POST without Idempotency-Key is refused and has no effect; with a key it is accepted."""
-    fixture = place(ctx)
-    at, valid = Engine(ctx, lambda: fixture), fixture.call(ctx.operation.id)
+    fixture = place(at)
+    engine, valid = Engine(at, lambda: fixture), fixture.call(at.operation.id)
     # Neither header replaces Idempotency-Key.
     headers = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
     rule, name = "idempotency.key-required", "a POST without Idempotency-Key"
-    case = at.case(rule, name, key=None, headers=headers, body=valid.body)
-    (answer,) = at.batch([case], [at])
-    if "idempotency.payout-key-required" in ctx.rules:
-        ctx.refused("idempotency.payout-key-required", name, answer)
+    case = engine.case(rule, name, key=None, headers=headers, body=valid.body)
+    (answer,) = engine.batch([case], [engine])
+    if "idempotency.payout-key-required" in at.rules:
+        at.refused("idempotency.payout-key-required", name, answer)
     if answer.refused:
-        ctx.accept(valid, "the same request with a key")
+        at.accept(valid, "the same request with a key")
 
 
-def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
+def invalid_keys(engine: Engine, body: bytes | None) -> Iterator[Case]:
     """Yields requests with this body and keys that are not a UUID."""
     key = new_key()
     for name, wrong in (
@@ -59,21 +59,21 @@ def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
         ("a ULID", f"01{decimal(24)}"),
         ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
     ):
-        yield at.case("idempotency.key-invalid", name, key=wrong, body=body)
+        yield engine.case("idempotency.key-invalid", name, key=wrong, body=body)
 
 
 @check("idempotency.key-invalid", UNTOUCHED)
-def test_invalid_key(ctx: CheckContext) -> None:
+def test_invalid_key(at: Check) -> None:
     """A key that is not a UUID is refused with invalid_idempotency_key and has no effect; with a UUID the
     request is accepted."""
-    fixture = place(ctx)
-    at, valid = Engine(ctx, lambda: fixture), fixture.call(ctx.operation.id)
-    at.batch(invalid_keys(at, valid.body), [at], what="requests with an invalid Idempotency-Key")
-    ctx.accept(valid, "the same request with a UUID as key")
+    fixture = place(at)
+    engine, valid = Engine(at, lambda: fixture), fixture.call(at.operation.id)
+    engine.batch(invalid_keys(engine, valid.body), [engine], what="requests with an invalid Idempotency-Key")
+    at.accept(valid, "the same request with a UUID as key")
 
 
 @check("idempotency.key-accepted", "idempotency.key-other-uuids")
-def test_valid_keys(ctx: CheckContext) -> None:
+def test_valid_keys(at: Check) -> None:
     """Version 4 UUIDs in lower case are accepted as keys, in any letter case of the header's name (RFC 9110,
     5.1); so are other versions and upper case."""
     usual = {f"a version 4 UUID of variant {digit}": new_key(variant=digit) for digit in "89ab"}
@@ -84,18 +84,18 @@ def test_valid_keys(ctx: CheckContext) -> None:
     for what, key in (usual | others).items():
         rule = RULE if what in usual else "idempotency.key-other-uuids"
         # An account of its own for each key, where the operation succeeds only once in one.
-        usual_form = ctx.valid()
+        usual_form = at.valid()
         valid = usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, ""))
-        answer = ctx.send(valid, what)
+        answer = at.send(valid, what)
         if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
-            ctx.accepted(rule, what, answer)
+            at.accepted(rule, what, answer)
         else:
             # A server may take one wallet of a pair in all accounts, or one payout of an amount a day.
-            ctx.accepted_as(rule, answer, usual_form)
+            at.accepted_as(rule, answer, usual_form)
 
 
 @check("idempotency.key-forms")
-def test_key_forms(ctx: CheckContext) -> None:
+def test_key_forms(at: Check) -> None:
     """Records whether other text forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
     forms = {
         "a UUID without hyphens": new_key().replace("-", ""),
@@ -104,43 +104,43 @@ def test_key_forms(ctx: CheckContext) -> None:
         "an empty Idempotency-Key": "",
     }
     for what, key in forms.items():
-        answer = ctx.send(ctx.valid().but(idempotency_key=key), what)
-        ctx.record("idempotency.key-forms", what, answer)
+        answer = at.send(at.valid().but(idempotency_key=key), what)
+        at.record("idempotency.key-forms", what, answer)
 
 
 @check("idempotency.key-case")
-def test_key_in_the_other_case(ctx: CheckContext) -> None:
+def test_key_in_the_other_case(at: Check) -> None:
     """Records whether a used key in upper case is the same key (an idempotent replay) or another one."""
     rule, key = "idempotency.key-case", with_letters()
-    first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
-    answer = ctx.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
+    first = at.accept(at.valid().but(idempotency_key=key), "the first use of an idempotency key")
+    answer = at.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
     same = answer.succeeded and answer.get("id") == first.get("id")
     choice = "the same key" if same else "another key" if answer.succeeded else ""
-    ctx.record(rule, "a used key in upper case", answer, choice=choice)
+    at.record(rule, "a used key in upper case", answer, choice=choice)
 
 
 @check("idempotency.key-elsewhere")
-def test_key_on_get_and_patch(ctx: CheckContext) -> None:
+def test_key_on_get_and_patch(at: Check) -> None:
     """Records whether an Idempotency-Key on GET or PATCH is accepted, once and repeated."""
     rule, key = "idempotency.key-elsewhere", new_key()
     for which in ("an Idempotency-Key", "the same Idempotency-Key again"):
-        what = f"{which} on {ctx.operation.method}"
-        ctx.record(rule, what, ctx.send(ctx.valid().but(idempotency_key=key), what))
+        what = f"{which} on {at.operation.method}"
+        at.record(rule, what, at.send(at.valid().but(idempotency_key=key), what))
 
 
 @check(RULE, operations=RULES["idempotency.conflict"].operations)
-def test_resembling_keys(ctx: CheckContext) -> None:
+def test_resembling_keys(at: Check) -> None:
     """Keys that differ from a used one in the last, the first or the seventeenth character are accepted with
     other bodies."""
     used: IdempotentRequest | None = None
     for position, named in ((-1, "last"), (0, "first"), (16, "seventeenth")):
         what = f"a key that differs from a used one in its {named} character"
-        if used is None or ctx.operation.traits.unique_pair:
+        if used is None or at.operation.traits.unique_pair:
             # Samples may have two pairs only, so each wallet key gets another account.
-            used = IdempotentRequest(ctx)
+            used = IdempotentRequest(at)
         usual, key = used.another(), str(used.call.idempotency_key)
-        answer = ctx.send(usual.but(idempotency_key=other_digit(key, position)), what)
-        ctx.accepted_as(RULE, answer, usual)
+        answer = at.send(usual.but(idempotency_key=other_digit(key, position)), what)
+        at.accepted_as(RULE, answer, usual)
 
 
 # ---------------------------------------------------------------------- many keys later
@@ -151,29 +151,29 @@ MANY_KEYS = 21
 
 
 @check("idempotency.replay", "idempotency.conflict", last=True)
-def test_keys_stay_used(ctx: CheckContext) -> None:
+def test_keys_stay_used(at: Check) -> None:
     """The first valid request of the run to the operation, replayed at the end, after 21 other keys or more,
     returns the original response; its key with another body is refused."""
-    rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
+    rule, first = "idempotency.replay", earliest(at) or AuthProbes(at).first
     what = "the first request again, with its key, many requests later"
     if not first.succeeded:
-        ctx.not_exercised(rule, f"the first request was answered {first.described()}")
+        at.not_exercised(rule, f"the first request was answered {first.described()}")
         return
-    _use_keys(ctx, first)
-    ctx.same(rule, what, first, ctx.send(first.call, what))
+    _use_keys(at, first)
+    at.same(rule, what, first, at.send(first.call, what))
     what = "the key of the first request with another body, many requests later"
-    if "idempotency.conflict" in ctx.rules:
-        text = ctx.operation.traits.free_text
+    if "idempotency.conflict" in at.rules:
+        text = at.operation.traits.free_text
         # Of the same length, which may be the maximum.
         other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
-        ctx.refused("idempotency.conflict", what, ctx.send(other, what), 0, *CONFLICT, first)
+        at.refused("idempotency.conflict", what, at.send(other, what), 0, *CONFLICT, first)
 
 
-def _use_keys(ctx: CheckContext, since: Exchange) -> None:
+def _use_keys(at: Check, since: Exchange) -> None:
     """Sends valid requests until MANY_KEYS other keys were accepted since; a full run needs none."""
     answers = [
         exchange
-        for exchange in ctx.run.accepted
+        for exchange in at.run.accepted
         if exchange.number > since.number
         and exchange.operation == since.operation
         and exchange.organization == since.organization
@@ -181,6 +181,6 @@ def _use_keys(ctx: CheckContext, since: Exchange) -> None:
     used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
     for _ in range(MANY_KEYS - len(used)):
         # A wallet's pair is unique in its account.
-        place = ctx.account(fresh=True) if ctx.operation.traits.once else own_place(ctx)
-        if not ctx.send(place.call(ctx.operation.id), "a valid request with one key more").succeeded:
+        place = at.account(fresh=True) if at.operation.traits.once else own_place(at)
+        if not at.send(place.call(at.operation.id), "a valid request with one key more").succeeded:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Sequence
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.filtered_list import FAR_PAST
 from conformance.checks.list_judging import (
     active,
@@ -44,68 +44,68 @@ _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 
 
 @check("list.complete", "list.envelope", "list.item-fields", "list.wallet-items", "list.order")
-def test_list_shows_what_was_created(ctx: CheckContext) -> None:
+def test_list_shows_what_was_created(at: Check) -> None:
     """Walks a list: each created element as its create answered it, and none of another parent."""
-    stock = stocked(ctx)
-    ctx.accept(stock.call, "the list")
+    stock = stocked(at)
+    at.accept(stock.call, "the list")
     # Several pages of a small list: elements of a later page may differ.
     sizes = [MAX_SIZE, DEFAULT_SIZE]
     if DEFAULT_SIZE < len(stock.created) <= SMALL:
         sizes.reverse()
 
     def read() -> tuple[list[Page], bool]:
-        done = walk(ctx.send, stock.call, size=sizes[0])
+        done = walk(at.send, stock.call, size=sizes[0])
         pages = list(done.pages)
         if set(stock.created) - set(done.ids):
-            pages += walk(ctx.send, stock.call, size=sizes[1]).pages
+            pages += walk(at.send, stock.call, size=sizes[1]).pages
         return pages, done.cut
 
     known = [*stock.created, *stock.named]
-    pages, _ = ctx.eventually(
-        lambda: steady(ctx, stock.call, read),
+    pages, _ = at.eventually(
+        lambda: steady(at, stock.call, read),
         lambda reading: reading[1] or {*known} <= {*ids_of(reading[0])},
     )
     exchanges = [page.exchange for page in pages]
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
-    ctx.expect("list.complete", *listed("all that is known to be there", known, exchanges))
-    ctx.expect("list.complete", *stock.only_own("the list", exchanges))
-    compared(ctx, [item for page in pages for item in page.items], stock.created, exchanges)
-    for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
-        ctx.expect(rule, *outcomes.documented(RULES[rule].statement, rule, ctx.operation.id, exchanges))
-    ctx.observe("list.order", "in which order?", in_order(ids_of(pages), list(stock.created)), exchanges[0])
+    at.expect("list.complete", *listed("all that is known to be there", known, exchanges))
+    at.expect("list.complete", *stock.only_own("the list", exchanges))
+    compared(at, [item for page in pages for item in page.items], stock.created, exchanges)
+    for rule in (rule for rule in _SCHEMA_RULES if rule in at.rules):
+        at.expect(rule, *outcomes.documented(RULES[rule].statement, rule, at.operation.id, exchanges))
+    at.observe("list.order", "in which order?", in_order(ids_of(pages), list(stock.created)), exchanges[0])
 
 
 @check("list.complete", "read.delay", operations=("listAccounts",), last=True)
-def test_new_account_shows(ctx: CheckContext) -> None:
+def test_new_account_shows(at: Check) -> None:
     """Walks the accounts before and after one is created: the earlier ones and the new one are there.
 
     Runs last, when other lanes create none: else the next account could make the new one show.
     """
-    fixture = listed_customer(ctx.run)
+    fixture = listed_customer(at.run)
     listing = fixture.call("listAccounts")
-    ctx.accept(listing, "the list")
-    before = walk(ctx.send, listing)
+    at.accept(listing, "the list")
+    before = walk(at.send, listing)
     try:
         created = fixture.create("createAccount")
     except Inconclusive as stop:
         # Other checks judge the accounts that exist already.
-        ctx.not_exercised("list.complete", stop.reason, stop.remedy)
-        ctx.observe_delay("when does a new element show?")
+        at.not_exercised("list.complete", stop.reason, stop.remedy)
+        at.observe_delay("when does a new element show?")
         return
-    after = ctx.eventually(
-        lambda: steady(ctx, listing, lambda: walk(ctx.send, listing)),
+    after = at.eventually(
+        lambda: steady(at, listing, lambda: walk(at.send, listing)),
         lambda read: read.cut or (created.get("id") in read.ids and read.counts(len(before.ids) + 1)),
     )
-    ctx.observe_delay("when does a new element show?")
+    at.observe_delay("when does a new element show?")
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
-        usable_page(ctx, "list.complete", after.exchanges[-1], what)
+        usable_page(at, "list.complete", after.exchanges[-1], what)
         return
     # Concurrent creates shift elements to later pages: some show twice, none is skipped.
     grew = len({page.total for page in after.pages}) > 1
     if not after.cut and not grew and (after.repeated or (after.total or 0) > len(after.ids)):
-        ctx.unclear(
+        at.unclear(
             "list.complete", "the list cannot be read as a whole", *after.exchanges[:2], cause="list.walk"
         )
         return
@@ -114,51 +114,51 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         # The walk was cut off: read the last page, and the one before it in case others were added since.
         last = pages_of(after.total or 0, MAX_SIZE)
         ends = [
-            ctx.send(listing.with_query(query(number, MAX_SIZE)), "one of the last pages")
+            at.send(listing.with_query(query(number, MAX_SIZE)), "one of the last pages")
             for number in (last - 1, last)
         ]
     else:
         still = f"{what}: all that it showed before"
-        ctx.expect("list.complete", *listed(still, before.ids, after.page_exchanges))
+        at.expect("list.complete", *listed(still, before.ids, after.page_exchanges))
     shows = f"{what}: that account in it"
-    ctx.expect("list.complete", *listed(shows, [identifier(created)], [*ends, *after.page_exchanges]))
+    at.expect("list.complete", *listed(shows, [identifier(created)], [*ends, *after.page_exchanges]))
 
 
 @check("list.complete", "list.walk", operations=("listAccounts",), last=True)
-def test_accounts_in_use_are_listed(ctx: CheckContext) -> None:
+def test_accounts_in_use_are_listed(at: Check) -> None:
     """Walks the customer's accounts: the funded one of the target file and one with wallets in it are there,
     none twice on a page. Another customer's list, read right after that, shows none of them."""
-    primary = ctx.target.primary
+    primary = at.target.primary
     if primary.funded_account_id is None:
-        ctx.not_exercised("list.complete", "the target file names no funded account")
-        ctx.not_exercised("list.walk", "the target file names no funded account")
+        at.not_exercised("list.complete", "the target file names no funded account")
+        at.not_exercised("list.walk", "the target file names no funded account")
         return
-    used = list(filter(None, (primary.funded_account_id, account_with_wallets(ctx.run))))
+    used = list(filter(None, (primary.funded_account_id, account_with_wallets(at.run))))
     listing = call("listAccounts", {"customer_id": primary.customer_id})
-    ctx.accept(listing, "the list")
+    at.accept(listing, "the list")
     # Another size than that of the pages with which later reads are compared.
-    read = ctx.eventually(
-        lambda: walk(ctx.send, listing, size=MAX_SIZE - 1),
+    read = at.eventually(
+        lambda: walk(at.send, listing, size=MAX_SIZE - 1),
         lambda read: read.cut or set(used) <= set(read.ids),
     )
     if read.broken is not None or not read.pages:
-        usable_page(ctx, "list.complete", read.exchanges[-1], "a page of the accounts")
+        usable_page(at, "list.complete", read.exchanges[-1], "a page of the accounts")
         return
     if primary.other_customer_id is not None:
         other = call("listAccounts", {"customer_id": primary.other_customer_id})
-        _judge_other(ctx, other.with_query(read.pages[-1].exchange.call.query), read.pages[-1])
+        _judge_other(at, other.with_query(read.pages[-1].exchange.call.query), read.pages[-1])
     for page in read.pages:
-        ctx.expect("list.walk", *no_repeats("a page of the accounts: none of them twice", page))
-    ctx.expect("list.complete", *listed("the accounts in use", used, read.page_exchanges))
+        at.expect("list.walk", *no_repeats("a page of the accounts: none of them twice", page))
+    at.expect("list.complete", *listed("the accounts in use", used, read.page_exchanges))
 
 
-def _judge_other(ctx: CheckContext, request: Call, page: Page) -> None:
+def _judge_other(at: Check, request: Call, page: Page) -> None:
     """Judges that another customer's list shows no account of a page of the first one's: a cache may know
     pages by their queries alone."""
     what = "another customer's list, right after the first one's"
-    exchange = ctx.send(request, what)
+    exchange = at.send(request, what)
     if other := page_of(exchange):
-        ctx.expect("list.complete", *none_in_common(f"{what}: none of its accounts", other, page))
+        at.expect("list.complete", *none_in_common(f"{what}: none of its accounts", other, page))
 
 
 @check(
@@ -171,60 +171,60 @@ def _judge_other(ctx: CheckContext, request: Call, page: Page) -> None:
     "read.delay",
     operations=tuple(RULES["list.empty"].operations),
 )
-def test_new_elements_show(ctx: CheckContext) -> None:
+def test_new_elements_show(at: Check) -> None:
     """Reads a list before and after each of two creates, the second time by its active elements: empty first,
     then with every created element."""
-    fixture = ctx.account(fresh=True)
-    listing = fixture.call(ctx.operation.id)
-    ctx.accept(stocked(ctx).call, "a list that is not empty")
+    fixture = at.account(fresh=True)
+    listing = fixture.call(at.operation.id)
+    at.accept(stocked(at).call, "a list that is not empty")
     probes = {
         "an empty list": (DEFAULT_SIZE, query(1, DEFAULT_SIZE)),
         "an empty list at size 1": (1, query(1, 1)),
         "an empty list without a query": (DEFAULT_SIZE, []),
-        "the active ones of an empty list": (DEFAULT_SIZE, query(1, DEFAULT_SIZE, active(ctx))),
+        "the active ones of an empty list": (DEFAULT_SIZE, query(1, DEFAULT_SIZE, active(at))),
     }
     for what, (size, parameters) in probes.items():
-        exchange = ctx.shown(listing.with_query(parameters), what)
-        if (first := page_of(exchange)) and first.items and prepopulated(ctx.run, ctx.operation.id):
+        exchange = at.shown(listing.with_query(parameters), what)
+        if (first := page_of(exchange)) and first.items and prepopulated(at.run, at.operation.id):
             what = f"{what}, by a date before all elements"
-            exchange = ctx.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
-        _judge_empty(ctx, exchange, what, size)
+            exchange = at.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
+        _judge_empty(at, exchange, what, size)
         if page_of(exchange) is not None:
-            judge_by_query(ctx, exchange, "list.status-filter" if parameters else "list.defaults")
+            judge_by_query(at, exchange, "list.status-filter" if parameters else "list.defaults")
     elements: dict[str, Exchange] = {}
-    wallets = TRAITS[ADDS_TO[ctx.operation.id]].unique_pair
-    for body in ctx.run.samples.wallets()[:2] if wallets else (None, None):
-        created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
+    wallets = TRAITS[ADDS_TO[at.operation.id]].unique_pair
+    for body in at.run.samples.wallets()[:2] if wallets else (None, None):
+        created = at.send(fixture.call(ADDS_TO[at.operation.id], body), "an element to be listed")
         if not created.succeeded:
             stop = refusal_of_valid(created)
-            ctx.unclear("list.complete", stop.reason, created, stop=stop)
+            at.unclear("list.complete", stop.reason, created, stop=stop)
             break
         elements[str(created.get("id"))] = created
         # Then by a filter, as before: caches may forget one query and not the other.
-        filters = active(ctx) if len(elements) > 1 else []
+        filters = active(at) if len(elements) > 1 else []
         what = f"the {'active ones' if filters else 'list'} after {len(elements)} of its elements"
         looking = listing.with_query(query(1, DEFAULT_SIZE, filters))
-        exchange = ctx.eventually(
-            functools.partial(ctx.shown, looking, what), functools.partial(shows_all, elements)
+        exchange = at.eventually(
+            functools.partial(at.shown, looking, what), functools.partial(shows_all, elements)
         )
-        page = usable_page(ctx, "list.complete", exchange, what)
+        page = usable_page(at, "list.complete", exchange, what)
         if page is not None:
             expected = list(elements)
             if filters and not elements.keys() <= set(page.ids):
-                expected = _active_ones(ctx, listing, elements)
-            ctx.expect("list.complete", *listed(what, expected, [exchange]))
-            judge_single_page(ctx, page, what)
-            judge_by_query(ctx, exchange, "list.pages")
-            ctx.expect("list.complete", *only_own(ctx.run, ctx.operation.id, what, [exchange], elements))
-    ctx.observe_delay("when does a new element show?")
-    if "beneficiary_id" in ctx.operation.path_parameters:
-        _judge_changed(ctx, fixture, elements, "updateBeneficiary", "changed")
-        _judge_changed(ctx, fixture, elements, "disableBeneficiary", "disabled")
+                expected = _active_ones(at, listing, elements)
+            at.expect("list.complete", *listed(what, expected, [exchange]))
+            judge_single_page(at, page, what)
+            judge_by_query(at, exchange, "list.pages")
+            at.expect("list.complete", *only_own(at.run, at.operation.id, what, [exchange], elements))
+    at.observe_delay("when does a new element show?")
+    if "beneficiary_id" in at.operation.path_parameters:
+        _judge_changed(at, fixture, elements, "updateBeneficiary", "changed")
+        _judge_changed(at, fixture, elements, "disableBeneficiary", "disabled")
 
 
-def _active_ones(ctx: CheckContext, listing: Call, elements: Collection[str]) -> list[str]:
+def _active_ones(at: Check, listing: Call, elements: Collection[str]) -> list[str]:
     """Returns the ids of those elements that the list shows as active: background jobs may change others."""
-    answer = ctx.shown(listing.with_query(query(1, DEFAULT_SIZE)), "the list, to tell which ones are active")
+    answer = at.shown(listing.with_query(query(1, DEFAULT_SIZE)), "the list, to tell which ones are active")
     return [
         str(item.get("id"))
         for item in objects(answer.get("items"))
@@ -233,43 +233,43 @@ def _active_ones(ctx: CheckContext, listing: Call, elements: Collection[str]) ->
 
 
 def _judge_changed(
-    ctx: CheckContext, fixture: Account, elements: dict[str, Exchange], operation: str, changed: str
+    at: Check, fixture: Account, elements: dict[str, Exchange], operation: str, changed: str
 ) -> None:
     """Judges that a beneficiary's destinations stay listed after it is changed or disabled, where the list is
     shown, and that a destination accepted after the disable is listed too."""
     what = f"the list after its beneficiary was {changed}"
-    if not ctx.send(fixture.call(operation), f"it is {changed}").succeeded:
+    if not at.send(fixture.call(operation), f"it is {changed}").succeeded:
         return
     if TRAITS[operation].disables:
-        late = ctx.send(fixture.call("createPayoutDestination"), "a destination of a disabled beneficiary")
+        late = at.send(fixture.call("createPayoutDestination"), "a destination of a disabled beneficiary")
         if late.succeeded:
             elements = {**elements, str(late.get("id")): late}
-    exchange = ctx.eventually(
-        functools.partial(ctx.shown, fixture.call(ctx.operation.id), what),
+    exchange = at.eventually(
+        functools.partial(at.shown, fixture.call(at.operation.id), what),
         functools.partial(shows_all, elements),
     )
     if (page := page_of(exchange)) is not None:
-        ctx.expect("list.complete", *listed(what, list(elements), [exchange], once=True))
-        judge_single_page(ctx, page, what)
+        at.expect("list.complete", *listed(what, list(elements), [exchange], once=True))
+        judge_single_page(at, page, what)
     if TRAITS[operation].disables:
         # Destinations have a status of their own, which the filter must use.
-        disabled = status_filter(ctx.operation.id, ctx.target.array_style, "disabled")
-        exchange = ctx.send(fixture.call(ctx.operation.id).with_query(disabled), f"{what}, by status")
+        disabled = status_filter(at.operation.id, at.target.array_style, "disabled")
+        exchange = at.send(fixture.call(at.operation.id).with_query(disabled), f"{what}, by status")
         if page_of(exchange) is not None:
-            judge_by_query(ctx, exchange, "list.status-filter")
+            judge_by_query(at, exchange, "list.status-filter")
 
 
-def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:
-    page = usable_page(ctx, "list.empty", exchange, what)
+def _judge_empty(at: Check, exchange: Exchange, what: str, size: int) -> None:
+    page = usable_page(at, "list.empty", exchange, what)
     if page is None:
         if exchange.succeeded and exchange.get("items") is not MISSING:
-            ctx.equal("list.empty", f"{what}: items", exchange.get("items"), [], exchange)
+            at.equal("list.empty", f"{what}: items", exchange.get("items"), [], exchange)
         return
-    ctx.expect("list.empty", *no_items(f"{what}: no items", page))
-    ctx.expect("list.empty", *number_is(what, page, "total", 0))
+    at.expect("list.empty", *no_items(f"{what}: no items", page))
+    at.expect("list.empty", *number_is(what, page, "total", 0))
     if not page.items:
-        ctx.expect("list.pages", *count_of_pages(what, page, size, 0))
-        ctx.observe("list.pages-empty", "pages of an empty list", str(page.pages), exchange)
+        at.expect("list.pages", *count_of_pages(what, page, size, 0))
+        at.observe("list.pages-empty", "pages of an empty list", str(page.pages), exchange)
 
 
 def in_order(ids: Sequence[str], created: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.list_judging import (
     active,
     judge_by_query,
@@ -20,30 +20,30 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_
 
 
 @check("list.size-range", "list.out-of-range")
-def test_size_out_of_range(ctx: CheckContext) -> None:
+def test_size_out_of_range(at: Check) -> None:
     """Sends sizes that are not integers from 1 to 100: refused, or answered with such a size."""
-    stock = stocked(ctx)
-    ctx.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    stock = stocked(at)
+    at.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-100", "101", "1000", "99999999999", "100000000000000000000", "abc", "1.5", "")
     probes = [[("size", value)] for value in values]
     probes += [[("page", "2"), ("size", "101")], [("page", "1"), ("size", "0")]]
     # With two sizes, a server may validate one and use the other.
     probes.append([("size", "2"), ("size", "1000")])
-    if not ctx.operation.traits.others_add:
-        probes += [[*active(ctx), ("size", "101")], [("size", "-1"), *active(ctx)]]
+    if not at.operation.traits.others_add:
+        probes += [[*active(at), ("size", "101")], [("size", "-1"), *active(at)]]
     for parameters in probes:
         what = "&".join("=".join(pair) for pair in parameters)
-        exchange = ctx.send(stock.call.with_query(parameters), what)
-        judge_size(ctx, exchange, what, filled=("page", "2") not in parameters)
+        exchange = at.send(stock.call.with_query(parameters), what)
+        judge_size(at, exchange, what, filled=("page", "2") not in parameters)
         if len(parameters) == 1:
-            out_of_range(ctx, exchange, *parameters[0])
+            out_of_range(at, exchange, *parameters[0])
 
 
 @check("list.page-range", "list.out-of-range")
-def test_page_out_of_range(ctx: CheckContext) -> None:
+def test_page_out_of_range(at: Check) -> None:
     """Sends pages that are not positive integers: refused, or the items of the page that is named."""
-    stock = stocked(ctx)
-    ctx.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    stock = stocked(at)
+    at.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-2", "abc", "1.5", "")
 
     def read() -> list[tuple[str, int, Exchange, Exchange | None]]:
@@ -51,27 +51,27 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
         for size in (3, MAX_SIZE):
             valid: dict[int, Exchange] = {}
             for value in values if size == 3 else values[:2]:
-                exchange = ctx.send(
+                exchange = at.send(
                     stock.call.with_query([("page", value), ("size", str(size))]),
                     f"page={value} at size {size}",
                 )
                 read = page_of(exchange)
                 number = read.page if read is not None else None
                 if number is not None and number >= 1 and number not in valid:
-                    valid[number] = ctx.send(
+                    valid[number] = at.send(
                         stock.call.with_query(query(number, size)), f"page {number} of size {size}"
                     )
                 answers.append((value, size, exchange, valid.get(number or 0)))
         return answers
 
-    for value, size, exchange, valid in steady(ctx, stock.call, read):
+    for value, size, exchange, valid in steady(at, stock.call, read):
         if valid is not None and exchange.get("total") != valid.get("total"):
             valid = None  # the list has grown between the two
-        judge_number(ctx, exchange, valid, f"page={value} at size {size}")
+        judge_number(at, exchange, valid, f"page={value} at size {size}")
         if size == 3:
-            out_of_range(ctx, exchange, "page", value)
-    alone = ctx.send(stock.call.with_query([("page", "0")]), "page=0 alone")
-    judge_number(ctx, alone, None, "page=0 alone")
+            out_of_range(at, exchange, "page", value)
+    alone = at.send(stock.call.with_query([("page", "0")]), "page=0 alone")
+    judge_number(at, alone, None, "page=0 alone")
 
 
 #: Pages past the last that overflow no integer.
@@ -101,16 +101,16 @@ _BEYOND_NUMBERS = {
 
 
 @check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages")
-def test_page_past_the_last(ctx: CheckContext) -> None:
+def test_page_past_the_last(at: Check) -> None:
     """Reads pages past the last, up to where 32-bit and 64-bit offsets overflow: no items, or a refusal. The
     envelope has the page and size of the query and the number of pages."""
-    stock = stocked(ctx)
-    first = page_of(ctx.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100"))
+    stock = stocked(at)
+    first = page_of(at.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100"))
     # The highest count known, also where the walk is cut off.
     known = max(len(stock.created), (first and first.total) or 0)
 
     def read() -> list[tuple[str, Exchange, Walk]]:
-        done = walk(ctx.send, stock.call)
+        done = walk(at.send, stock.call)
         count = max(len(set(done.ids)), done.total or 0, known)
         probes = []
         for size, steps in ((DEFAULT_SIZE, (1, 2, 100)), (1, (1, 2)), (MAX_SIZE, (1,))):
@@ -125,41 +125,39 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
         ]
         probes += [(f"page={far} at size {size}", query(far, size)) for far, size in _WRAPPED]
         probes += [(what, query(far, 16)) for what, far in _BEYOND_NUMBERS.items()]
-        if not ctx.operation.traits.others_add:
+        if not at.operation.traits.others_add:
             last = max(1, pages_of(count, DEFAULT_SIZE))
             probes.append(
-                ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(ctx)))
+                ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(at)))
             )
-        return [
-            (what, ctx.send(stock.call.with_query(parameters), what), done) for what, parameters in probes
-        ]
+        return [(what, at.send(stock.call.with_query(parameters), what), done) for what, parameters in probes]
 
     rule = "list.page-beyond"
-    for what, exchange, done in steady(ctx, stock.call, read):
-        if page := usable_page(ctx, rule, exchange, what, refusable=True):
-            if _grown_to(ctx, stock.call, exchange):
+    for what, exchange, done in steady(at, stock.call, read):
+        if page := usable_page(at, rule, exchange, what, refusable=True):
+            if _grown_to(at, stock.call, exchange):
                 continue
             # A number that overflows may be treated as invalid and answered as another page.
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
             expected = f"{what}: no items, or a refusal (4xx)"
-            ctx.expect(rule, *paging.no_items(expected, page, numbers))
+            at.expect(rule, *paging.no_items(expected, page, numbers))
             if what in _NEAR:
-                _judge_numbers(ctx, exchange, what, done)
+                _judge_numbers(at, exchange, what, done)
             elif what == _FAR:
                 # The only page of a size from 11 to 49 on which the size must be shown.
-                ctx.expect("list.echo", *paging.number_is(what, page, "size", 16))
+                at.expect("list.echo", *paging.number_is(what, page, "size", 16))
         if what in ("page 1 past the last of size 10", "page=4294967297"):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
-            ctx.observe("list.out-of-range", what, answer, exchange)
+            at.observe("list.out-of-range", what, answer, exchange)
 
 
-def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk) -> None:
+def _judge_numbers(at: Check, exchange: Exchange, what: str, done: Walk) -> None:
     """Judges the envelope of a page without items: it echoes page and size, and `pages` is that of the whole
     list, not of the empty result."""
-    judge_by_query(ctx, exchange, "list.echo")
+    judge_by_query(at, exchange, "list.echo")
     size = queries.read(exchange.call.query).number("size")
     if size is not None and done.pages:
-        growing = ctx.operation.traits.others_add
+        growing = at.operation.traits.others_add
 
         def fitting(answer: Exchange) -> Judgement:
             page = page_of(answer)
@@ -169,17 +167,17 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
 
         # Another replica may count a new account a moment later.
         counted = itertools.chain(
-            [exchange], map(ctx.send, itertools.repeat(exchange.call), itertools.repeat(what))
+            [exchange], map(at.send, itertools.repeat(exchange.call), itertools.repeat(what))
         )
-        exchange = ctx.eventually(lambda: next(counted), lambda answer: outcomes.good(fitting(answer)))
-        ctx.expect("list.pages", *fitting(exchange))
-    judge_by_query(ctx, exchange, "list.pages")
+        exchange = at.eventually(lambda: next(counted), lambda answer: outcomes.good(fitting(answer)))
+        at.expect("list.pages", *fitting(exchange))
+    judge_by_query(at, exchange, "list.pages")
 
 
-def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
+def _grown_to(at: Check, call: Call, exchange: Exchange) -> bool:
     """True if the list of accounts has grown up to this page meanwhile, possibly after a delay."""
     page = page_of(exchange)
-    if not ctx.operation.traits.others_add or page is None or not (page.items and page.page and page.size):
+    if not at.operation.traits.others_add or page is None or not (page.items and page.page and page.size):
         return False
     if f"page={page.page}" not in exchange.call.query.split("&"):
         return False
@@ -188,22 +186,22 @@ def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
     def reaches(read: Walk) -> bool:
         return max(len(set(read.ids)), read.total or 0) >= least
 
-    return reaches(ctx.eventually(lambda: walk(ctx.send, call), reaches))
+    return reaches(at.eventually(lambda: walk(at.send, call), reaches))
 
 
-def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, what: str) -> None:
+def judge_number(at: Check, exchange: Exchange, valid: Exchange | None, what: str) -> None:
     """Judges list.page-range on the answer to a page below 1; `valid` is the page that it claims to be."""
     rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
-    page = usable_page(ctx, rule, exchange, what, refusable=True)
+    page = usable_page(at, rule, exchange, what, refusable=True)
     if page is None:
         return
-    good = ctx.expect(rule, *paging.page_from_one(expected, page))
+    good = at.expect(rule, *paging.page_from_one(expected, page))
     if good and valid and (other := page_of(valid)):
         sentence = f"{what}, answered as page {page.page}: its items"
-        ctx.expect(rule, *paging.same_elements(sentence, page, other))
+        at.expect(rule, *paging.same_elements(sentence, page, other))
 
 
-def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:
+def out_of_range(at: Check, exchange: Exchange, name: str, value: str) -> None:
     """Records list.out-of-range: how the server interprets an invalid page or size."""
     page = page_of(exchange)
     if exchange.refused:
@@ -212,4 +210,4 @@ def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -
         answer = f"answered as {name} {getattr(page, name)}"
     else:
         answer = f"answered {exchange.status}"
-    ctx.observe("list.out-of-range", f"{name}={value}", answer, exchange)
+    at.observe("list.out-of-range", f"{name}={value}", answer, exchange)

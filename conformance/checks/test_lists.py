@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.list_judging import (
     active,
     compared,
@@ -35,19 +35,19 @@ from conformance.world.known_lists import LONGEST_LIST, KnownList, large_list
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
-def test_walking_pages(ctx: CheckContext) -> None:
+def test_walking_pages(at: Check) -> None:
     """Walks a list at sizes 100, 99, 10, 2 and 1: each element once, full pages, consistent numbers."""
-    stock = stocked(ctx)
+    stock = stocked(at)
     readings: list[PageReading] = []
 
     def read() -> PageReading:
-        readings.append(read_at_all_sizes(ctx.send, stock.call, (10, 2, 1, 99)))
+        readings.append(read_at_all_sizes(at.send, stock.call, (10, 2, 1, 99)))
         return readings[-1]
 
-    reading = ctx.eventually(
-        lambda: steady(ctx, stock.call, read),
+    reading = at.eventually(
+        lambda: steady(at, stock.call, read),
         lambda reading: (
-            not ctx.operation.traits.others_add
+            not at.operation.traits.others_add
             or (
                 reading.counts(len(readings[0].shown))
                 and not reading.fell
@@ -56,12 +56,12 @@ def test_walking_pages(ctx: CheckContext) -> None:
         ),
     )
     if len(reading.known) > 1:
-        _judge_walks(ctx, reading, readings[0])
+        _judge_walks(at, reading, readings[0])
     else:
         for rule in ("list.walk", "list.stable"):
             stop = stock.shortage(2)
-            ctx.unclear(rule, "a list of one element is no list to walk", stop=stop)
-    _judge_numbers(ctx, reading)
+            at.unclear(rule, "a list of one element is no list to walk", stop=stop)
+    _judge_numbers(at, reading)
 
 
 @check(
@@ -72,13 +72,13 @@ def test_walking_pages(ctx: CheckContext) -> None:
     "list.size-range",
     operations=("listPayoutDestinations", "listVirtualAccounts"),
 )
-def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
+def test_more_elements_than_a_page_holds(at: Check) -> None:
     """Walks a list of 101 elements; sizes out of range are refused, or answered as one of 1 to 100."""
-    stock = large_list(ctx.run, ctx.operation.id)
-    _judge_long(ctx, stock, (50, 10, 1))
+    stock = large_list(at.run, at.operation.id)
+    _judge_long(at, stock, (50, 10, 1))
     for value in ("0", "-1", "101", "1000"):
         what = f"size={value} of {len(stock.created)} elements"
-        judge_size(ctx, ctx.send(stock.call.with_query([("size", value)]), what), what)
+        judge_size(at, at.send(stock.call.with_query([("size", value)]), what), what)
 
 
 @check(
@@ -89,70 +89,70 @@ def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
     operations=("listPayoutDestinations", "listVirtualAccounts"),
     deep=True,
 )
-def test_very_long_list(ctx: CheckContext) -> None:
+def test_very_long_list(at: Check) -> None:
     """Walks a list of 501 elements at the maximum size, and samples smaller pages."""
-    _judge_long(ctx, large_list(ctx.run, ctx.operation.id, LONGEST_LIST), (50, 7))
+    _judge_long(at, large_list(at.run, at.operation.id, LONGEST_LIST), (50, 7))
 
 
-def _judge_long(ctx: CheckContext, stock: KnownList, sizes: Sequence[int]) -> None:
+def _judge_long(at: Check, stock: KnownList, sizes: Sequence[int]) -> None:
     """Judges walks at the maximum size and at these, and that they show every created element."""
-    reading = read_at_all_sizes(ctx.send, stock.call, sizes)
-    _judge_walks(ctx, reading, reading)
-    _judge_numbers(ctx, reading)
+    reading = read_at_all_sizes(at.send, stock.call, sizes)
+    _judge_walks(at, reading, reading)
+    _judge_numbers(at, reading)
     walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
-    ctx.expect("list.complete", *paging.listed("what was created", list(stock.created), walked))
+    at.expect("list.complete", *paging.listed("what was created", list(stock.created), walked))
     items = [item for exchange in reading.walks[0].page_exchanges for item in objects(exchange.get("items"))]
-    compared(ctx, items, stock.created, reading.walks[0].page_exchanges)
+    compared(at, items, stock.created, reading.walks[0].page_exchanges)
 
 
-def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
+def _judge_walks(at: Check, reading: PageReading, earlier: PageReading) -> None:
     """Judges list.walk, and list.stable if cited; `earlier` is the first of several readings."""
     uncounted = len(reading.shown) > len(earlier.shown) and not reading.counts(len(reading.shown))
     unshown = reading.count > earlier.count and not reading.shows_all
-    if ctx.operation.traits.others_add and (reading.grew or uncounted or unshown):
-        _judge_grown(ctx, reading, earlier)
+    if at.operation.traits.others_add and (reading.grew or uncounted or unshown):
+        _judge_grown(at, reading, earlier)
         return
     known, first = reading.known, reading.walks[0]
     for done in reading.walks:
         what = f"pages of size {done.size}"
-        valid = judge_whole(ctx, "list.walk", done, known, what)
-        if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
+        valid = judge_whole(at, "list.walk", done, known, what)
+        if valid and reading.in_order and not done.cut and "list.stable" in at.rules:
             sentence = f"{what}: the order that size {MAX_SIZE} shows"
-            ctx.expect("list.stable", *paging.same_order(sentence, first.pages, done.pages))
+            at.expect("list.stable", *paging.same_order(sentence, first.pages, done.pages))
         if not any(walk.cut for walk in reading.walks):
-            judge_totals(ctx, "list.walk", done.pages, len(known), what)
+            judge_totals(at, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
         what = f"page {number} of size {size}"
-        page = usable_page(ctx, "list.walk", exchange, what)
+        page = usable_page(at, "list.walk", exchange, what)
         part = first.ids[(number - 1) * size : number * size]
         if page is not None and reading.in_order and (part or not first.cut):
-            ctx.expect("list.walk", *paging.part_of_walk(what, page, first.pages, number, size))
+            at.expect("list.walk", *paging.part_of_walk(what, page, first.pages, number, size))
 
 
-def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
+def _judge_grown(at: Check, reading: PageReading, earlier: PageReading) -> None:
     """Judges list.walk under concurrent creates, which shift elements to later pages: no element of the first
     walk is lost, and no total decreases."""
     first = reading.walks[0]
     if first.broken is not None:
-        usable_page(ctx, "list.walk", first.broken, "a page of a list")
+        usable_page(at, "list.walk", first.broken, "a page of a list")
         return
     ids, before = first.ids, earlier.walks[0].pages[:1]
     if reading.fell:
         # Replicas of different age answered: only what was shown long before must be there.
-        long = first.exchanges[0].started - earlier.walks[0].exchanges[-1].arrived >= ctx.run.lag.within
+        long = first.exchanges[0].started - earlier.walks[0].exchanges[-1].arrived >= at.run.lag.within
         ids = [identifier for identifier in ids if long and identifier in earlier.shown]
         before = before if long else []
     for done in reading.walks[1:] if ids else ():
         if done.broken is None and not done.cut and not first.cut:
             what = f"pages of size {done.size}: what those of size {first.size} showed"
-            ctx.expect("list.walk", *paging.listed(what, ids, done.page_exchanges))
+            at.expect("list.walk", *paging.listed(what, ids, done.page_exchanges))
     pages = [page for done in reading.walks for page in done.pages]
     pages += [page for _, _, exchange in reading.samples if (page := page_of(exchange))]
     what = "a list that others add to: a total that no page changes"
-    ctx.expect("list.walk", *paging.one_total(what, before, pages))
+    at.expect("list.walk", *paging.one_total(what, before, pages))
 
 
-def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
+def _judge_numbers(at: Check, reading: PageReading) -> None:
     """Judges list.echo and list.pages on each page."""
     count = None if reading.walks[0].cut or reading.grew else len(reading.known) or None
     read = [(done.size, number, page) for done in reading.walks for number, page in enumerate(done.pages, 1)]
@@ -160,19 +160,19 @@ def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
         (size, number, page) for size, number, exchange in reading.samples if (page := page_of(exchange))
     ]
     for size, number, page in read:
-        judge_by_query(ctx, page.exchange, "list.echo")
-        ctx.expect("list.pages", *paging.count_of_pages(f"page {number} of size {size}", page, size, count))
+        judge_by_query(at, page.exchange, "list.echo")
+        at.expect("list.pages", *paging.count_of_pages(f"page {number} of size {size}", page, size, count))
 
 
 @check("list.defaults", "list.pages")
-def test_defaults(ctx: CheckContext) -> None:
+def test_defaults(at: Check) -> None:
     """Omits page, size or both: the same answer as for page 1 and size 10 written out."""
-    stock = stocked(ctx)
-    ctx.accept(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
+    stock = stocked(at)
+    at.accept(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
 
     def read() -> list[tuple[str, Exchange, Exchange]]:
         usual = query(1, DEFAULT_SIZE)
-        first = ctx.send(stock.call.with_query(usual), "page 1 of size 10")
+        first = at.send(stock.call.with_query(usual), "page 1 of size 10")
         page = page_of(first)
         last = pages_of(page.total, DEFAULT_SIZE) if page and page.total else 2
         probes = [
@@ -182,50 +182,48 @@ def test_defaults(ctx: CheckContext) -> None:
         ]
         if last > 1:
             probes.append(("the last page alone", query(page=last), query(last, DEFAULT_SIZE)))
-        if not ctx.operation.traits.others_add:
-            probes.append(("a filter alone", active(ctx), query(1, DEFAULT_SIZE, active(ctx))))
+        if not at.operation.traits.others_add:
+            probes.append(("a filter alone", active(at), query(1, DEFAULT_SIZE, active(at))))
         answers = []
         for what, parameters, whole in probes:
             # Before the page that is spelt out: a server may take its numbers for the next request's.
-            answer, explicit = ctx.send(stock.call.with_query(parameters), what), first
+            answer, explicit = at.send(stock.call.with_query(parameters), what), first
             if whole != usual:
-                explicit = ctx.send(stock.call.with_query(whole), f"{what}, spelt out")
+                explicit = at.send(stock.call.with_query(whole), f"{what}, spelt out")
             answers.append((what, answer, explicit))
         return answers
 
     def alike(answers: list[tuple[str, Exchange, Exchange]]) -> bool:
         pairs = ([page_of(each) for each in answer[1:]] for answer in answers)
-        return not ctx.operation.traits.others_add or all(
+        return not at.operation.traits.others_add or all(
             left is None or right is None or left.ids == right.ids for left, right in pairs
         )
 
     before: list[Exchange] = []
-    for what, exchange, explicit in ctx.eventually(lambda: steady(ctx, stock.call, read), alike):
-        if page := usable_page(ctx, "list.defaults", exchange, what):
-            judge_by_query(ctx, exchange)
-            _judge_same(ctx, page, explicit, what, before)
+    for what, exchange, explicit in at.eventually(lambda: steady(at, stock.call, read), alike):
+        if page := usable_page(at, "list.defaults", exchange, what):
+            judge_by_query(at, exchange)
+            _judge_same(at, page, explicit, what, before)
         before = [explicit]
 
 
-def _judge_same(
-    ctx: CheckContext, page: Page, explicit: Exchange, what: str, before: Sequence[Exchange]
-) -> None:
+def _judge_same(at: Check, page: Page, explicit: Exchange, what: str, before: Sequence[Exchange]) -> None:
     """Judges that a page of which not all numbers were requested is the one that is spelt out; `before` are
     requests that may determine its numbers."""
     expected = page_of(explicit)
     if expected is None or page.ids == expected.ids:
         return
     # Both again, in the other order, as a status may have changed between them.
-    again = page_of(ctx.send(explicit.call, f"{what}, spelt out again"))
+    again = page_of(at.send(explicit.call, f"{what}, spelt out again"))
     for exchange in before:
-        ctx.send(exchange.call, f"the request before {what}, again")
-    omitted = page_of(ctx.send(page.exchange.call, f"{what} again"))
+        at.send(exchange.call, f"the request before {what}, again")
+    omitted = page_of(at.send(page.exchange.call, f"{what} again"))
     if again is None or again.ids != expected.ids or omitted is None or omitted.ids != page.ids:
         reason = f"what {explicit.call.query} shows changes"
-        ctx.unclear("list.defaults", reason, explicit, cause="list.stable")
+        at.unclear("list.defaults", reason, explicit, cause="list.stable")
     else:
         sentence = f"{what}: the {len(expected.items)} items of {explicit.call.query}"
-        ctx.expect("list.defaults", *paging.same_each_time(sentence, [expected, page]))
+        at.expect("list.defaults", *paging.same_each_time(sentence, [expected, page]))
 
 
 #: The probe whose elements background jobs may change.
@@ -233,15 +231,15 @@ _ACTIVE = "page 1 of the active ones"
 
 
 @check("list.stable", "list.complete")
-def test_order_is_stable(ctx: CheckContext) -> None:
+def test_order_is_stable(at: Check) -> None:
     """Reads the same pages several times, interleaved: the same elements in the same order, each as its
     create answered it."""
-    stock = stocked(ctx)
+    stock = stocked(at)
     try:
         stock.need(2)
     except Inconclusive as stop:
         # One element has no order; other checks compare it.
-        ctx.unclear("list.stable", stop.reason, stop=stop)
+        at.unclear("list.stable", stop.reason, stop=stop)
         return
     # With two elements in arbitrary order, each further read reveals that with a probability of one half.
     times = 3 if len(stock.created) > 4 else 8
@@ -250,30 +248,30 @@ def test_order_is_stable(ctx: CheckContext) -> None:
     second = 3 if len(stock.created) > 3 else 1
     if len(stock.created) > second:
         queries[f"page 2 of size {second}"] = query(2, second)
-    if not ctx.operation.traits.others_add:
-        queries[_ACTIVE] = query(1, MAX_SIZE, active(ctx))
-    ctx.accept(stock.call, "the list")
+    if not at.operation.traits.others_add:
+        queries[_ACTIVE] = query(1, MAX_SIZE, active(at))
+    at.accept(stock.call, "the list")
 
     def read() -> dict[str, list[Exchange]]:
         answers: dict[str, list[Exchange]] = {what: [] for what in queries}
         turns = list(queries)
         for _ in range(times):
             for what in turns:
-                answers[what].append(ctx.send(stock.call.with_query(queries[what]), what))
+                answers[what].append(at.send(stock.call.with_query(queries[what]), what))
             if len(turns) % 3 == 0:
                 # Rotate the queries, so that each of three round-robin processes answers each of them.
                 turns = [*turns[1:], turns[0]]
         return answers
 
-    growing = ctx.operation.traits.others_add
-    for what, exchanges in steady(ctx, stock.call, read).items():
-        answers = [usable_page(ctx, "list.stable", exchange, what) for exchange in exchanges]
+    growing = at.operation.traits.others_add
+    for what, exchanges in steady(at, stock.call, read).items():
+        answers = [usable_page(at, "list.stable", exchange, what) for exchange in exchanges]
         pages = [page for page in answers if page is not None]
         # Under concurrent creates only answers with the same total are comparable.
         usual = Counter(page.total for page in pages).most_common(1)
         readings = [page for page in pages if not growing or page.total == usual[0][0]]
         if readings:
             sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
-            ctx.expect("list.stable", *paging.same_each_time(sentence, readings, moving=what == _ACTIVE))
+            at.expect("list.stable", *paging.same_each_time(sentence, readings, moving=what == _ACTIVE))
         items = [item for page in pages for item in page.items]
-        compared(ctx, items, stock.created, [page.exchange for page in pages])
+        compared(at, items, stock.created, [page.exchange for page in pages])

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from conformance.checks.auth_probes import AuthProbes, defects, earliest, lengthened, replayed
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.verdicts import Inconclusive
@@ -23,47 +23,47 @@ AGE, FORGOTTEN = 295, 7
 
 
 @check(RULE, "auth.nonce-replay-idempotent")
-def test_nonces_are_used_once(ctx: CheckContext) -> None:
+def test_nonces_are_used_once(at: Check) -> None:
     """A used nonce is refused in a request with a fresh valid signature: on the same operation, from and to
     one of another method, after a request refused for its path, in the very same request, and on POST with
     its key and body; on lists also between requests of the second organization, on other operations after its
     request refused for its path."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at)
     repeated = "auth.nonce-replay-idempotent"
     first = probes.recent
     earlier = probes.usual().signed(timestamp_offset=-2)
     earlier = earlier.but(body=lengthened(earlier.body))
-    if ctx.operation.is_list:
+    if at.operation.is_list:
         earlier = earlier.with_query("page=1&status=active&statuses=active")
     probes.nonce_replay(RULE, first, earlier, "a nonce used before, with another timestamp")
-    if ctx.operation.is_post:
+    if at.operation.is_post:
         again = first.call.signed(timestamp_offset=-3)
         probes.nonce_replay(repeated, first, again, "a repeated POST with the same key, body and nonce")
     what = "a nonce used before in a request that was refused after authentication"
-    engine = probes if ctx.operation.is_list else probes.second
+    engine = probes if at.operation.is_list else probes.second
     if (astray := _astray(engine)) is not None:
         probes.nonce_replay(RULE, astray, engine.call(engine.case("", "")).signed(timestamp_offset=-2), what)
-    _shared_nonces(ctx, probes)
+    _shared_nonces(at, probes)
     rule, identical = (
-        repeated if ctx.operation.is_post else RULE,
+        repeated if at.operation.is_post else RULE,
         first.call.signed(timestamp=first.timestamp),
     )
     probes.nonce_replay(rule, first, identical, "the very same request again")
     what = "a nonce that the second organization used before"
-    if ctx.operation.is_list and (second := probes.second) is not probes:
+    if at.operation.is_list and (second := probes.second) is not probes:
         # Lists only, as they create nothing.
         valid = second.fixture.call(probes.operation)
         used = probes.passed(second.send(valid, f"{what}, now new"))
         probes.nonce_replay(RULE, used, valid.signed(timestamp_offset=-2), what)
 
 
-def _astray(at: Engine) -> Exchange | None:
+def _astray(engine: Engine) -> Exchange | None:
     """Sends a valid request with an unknown id; returns it if the server refuses it after authentication."""
-    place = {parameters(at.operation)[0]: UNKNOWN}
-    wrong = at.call(at.case("", "", whose=place)).signed(mistake="other middle digit")
-    unsigned = at.send(wrong, "a wrong signature and an unknown top-level id")
-    valid = at.call(at.case("", "", whose=place))
-    astray = at.send(valid, "a valid request but for an unknown top-level id")
+    place = {parameters(engine.operation)[0]: UNKNOWN}
+    wrong = engine.call(engine.case("", "", whose=place)).signed(mistake="other middle digit")
+    unsigned = engine.send(wrong, "a wrong signature and an unknown top-level id")
+    valid = engine.call(engine.case("", "", whose=place))
+    astray = engine.send(valid, "a valid request but for an unknown top-level id")
     after = astray.refused and not astray.refused_authentication and not astray.throttled
     return astray if after and unsigned.refused_authentication else None
 
@@ -76,16 +76,16 @@ _PARTNERS = {
 }
 
 
-def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
+def _shared_nonces(at: Check, probes: AuthProbes) -> None:
     """Judges nonces used on this operation and then on one of another method, and in the other order."""
-    here = ctx.operation.id
+    here = at.operation.id
     # A control, of the same method where there is one, to test a partner with.
     reads, writes = ("listAccounts", "getAccountBalances"), ("createVirtualAccount", "createBeneficiary")
-    third = next(other for other in (reads if ctx.operation.method == "GET" else writes) if other != here)
+    third = next(other for other in (reads if at.operation.method == "GET" else writes) if other != here)
 
     def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
-        call = probes.valid() if operation == here else ctx.run.account("authentication").call(operation)
-        return ctx.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
+        call = probes.valid() if operation == here else at.run.account("authentication").call(operation)
+        return at.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
 
     def share(first: str, second: str) -> tuple[Exchange, str]:
         new = f"a valid {first}, whose nonce is used again"
@@ -93,12 +93,12 @@ def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
         what = f"a nonce used before on {first}, now on {second}"
         return send(second, what, used.nonce), what
 
-    _judge_shared(ctx, lambda partner: share(here, partner), lambda partner: share(third, partner))
-    _judge_shared(ctx, lambda partner: share(partner, here), lambda partner: share(partner, third))
+    _judge_shared(at, lambda partner: share(here, partner), lambda partner: share(third, partner))
+    _judge_shared(at, lambda partner: share(partner, here), lambda partner: share(partner, third))
 
 
 def _judge_shared(
-    ctx: CheckContext,
+    at: Check,
     probe: Callable[[str], tuple[Exchange, str]],
     control: Callable[[str], tuple[Exchange, str]],
 ) -> None:
@@ -106,37 +106,37 @@ def _judge_shared(
 
     A partner that fails with a third operation as well is suspect: the defect may be its own."""
     suspects: list[tuple[Exchange, str]] = []
-    for partner in _PARTNERS[ctx.operation.method]:
+    for partner in _PARTNERS[at.operation.method]:
         try:
             answer, what = probe(partner)
             suspects.append((answer, what))
             if replayed(what, answer)[1] == "" or replayed(what, control(partner)[0])[1] == "":
-                ctx.expect(RULE, *replayed(what, answer))
+                at.expect(RULE, *replayed(what, answer))
                 return
         except Inconclusive as stop:
-            ctx.unclear(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
+            at.unclear(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
     # All partners fail: the defect is not their own.
     for answer, what in suspects[:1]:
-        ctx.expect(RULE, *replayed(what, answer))
+        at.expect(RULE, *replayed(what, answer))
 
 
 @check(RULE, last=True)
-def test_nonces_stay_used(ctx: CheckContext) -> None:
+def test_nonces_stay_used(at: Check) -> None:
     """The first nonce of the run, sent again at its end: refused."""
-    probes = AuthProbes(ctx)
-    first = earliest(ctx) or probes.recent
+    probes = AuthProbes(at)
+    first = earliest(at) or probes.recent
     probes.nonce_replay(RULE, first, probes.usual(), "a nonce used before, many requests ago")
 
 
 @check(RULE, waits=True)
-def test_nonces_outlive_timestamps(ctx: CheckContext) -> None:
+def test_nonces_outlive_timestamps(at: Check) -> None:
     """A nonce beside an almost expired timestamp, sent again once that has expired: refused, as nonces are
     remembered from their use on."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at)
     what = "a nonce used seconds ago beside a timestamp that was almost too old"
-    aged = ctx.send(probes.valid().signed(timestamp_offset=-AGE), "a nonce beside an old timestamp")
-    if ctx.usable(RULE, aged) and not aged.refused_authentication:
-        ctx.run.pause(max(0.0, aged.arrived + FORGOTTEN - time.time()))
+    aged = at.send(probes.valid().signed(timestamp_offset=-AGE), "a nonce beside an old timestamp")
+    if at.usable(RULE, aged) and not aged.refused_authentication:
+        at.run.pause(max(0.0, aged.arrived + FORGOTTEN - time.time()))
         probes.nonce_replay(RULE, aged, probes.usual(), what)
 
 
@@ -145,7 +145,7 @@ def test_nonces_outlive_timestamps(ctx: CheckContext) -> None:
 
 def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     """Correctly signed requests that are refused later or take another code path, with their names."""
-    operation = probes.ctx.operation
+    operation = probes.at.operation
     for what, changes in defects(probes):
         yield what, probes.call(probes.case("", what, **changes))
     if operation.required_fields:
@@ -167,15 +167,15 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             unknown = usual.with_field(member, unknown_like(usual.document[member]))
             yield f"for an unknown {member}", unknown
         with contextlib.suppress(Inconclusive):
-            yield "from a new account, without funds", probes.ctx.run.account(fresh=True).call(operation.id)
+            yield "from a new account, without funds", probes.at.run.account(fresh=True).call(operation.id)
     if operation.is_list:
         yield "for a page past the last", probes.usual().with_query("page=90000&size=100")
 
 
 @check("auth.accepts-valid")
-def test_resembling_nonces(ctx: CheckContext) -> None:
+def test_resembling_nonces(at: Check) -> None:
     """A nonce that differs from a used one in its last or its first character is accepted."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at)
     sound, used = probes.sound, probes.recent.nonce or ""
     rows = {
         f"a valid request whose nonce differs from a used one in its {which} character": Auth(
@@ -187,14 +187,14 @@ def test_resembling_nonces(ctx: CheckContext) -> None:
 
 
 @check(RULE)
-def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
+def test_nonces_of_refused_requests(at: Check) -> None:
     """The nonce of a request refused for its body, key, query, child, payee or foreign parent, or of one that
     replayed or changed nothing, is sent again with a valid request: refused as used."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at)
     for what, call in _refused_later(probes):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")
         if used.throttled or used.status is None or used.refused_authentication:
-            ctx.usable(RULE, used)
+            at.usable(RULE, used)
             continue
         again = f"a nonce used before in a request {what}"
         answer = probes.send(probes.usual().signed(nonce=used.nonce, timestamp_offset=-2), again)
@@ -205,6 +205,6 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
             )
             if not unsigned.refused_authentication:
                 reason = f"a request {what} is refused before authentication"
-                ctx.unclear(RULE, reason, answer, unsigned, cause="auth.comes-first")
+                at.unclear(RULE, reason, answer, unsigned, cause="auth.comes-first")
                 continue
-        ctx.expect(RULE, *replayed(again, answer), used)
+        at.expect(RULE, *replayed(again, answer), used)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from conformance.checks.beneficiaries import Defaults
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine
 from conformance.checks.other_tenants import IN_TURN, LEAK, TRIMMED, between_organizations, near
 from conformance.checks.side_effects import UNTOUCHED, anew
@@ -26,48 +26,51 @@ MEMBERS = ("beneficiary_id", "payout_destination_id")
 
 
 @check(RULE, "tenancy.payout-references-status", OWNER, UNTOUCHED, LEAK)
-def test_payout_references(ctx: CheckContext) -> None:
+def test_payout_references(at: Check) -> None:
     """A payout with a beneficiary or destination that is unknown, another account's, another organization's,
     or spelled differently, is refused (implied: with 404) and has no effect; so is one with a destination of
     another beneficiary. Default destinations of others are named too, and stay the default."""
-    fixture = ctx.account()
+    fixture = at.account()
     # A second fixture in the same account has another beneficiary.
-    other = Account(ctx.run, account_id=fixture.account_id)
-    strangers = {"another account's": ctx.run.account("sibling tenant")}
-    if ctx.target.secondary is not None:
-        strangers["another organization's"] = ctx.run.account("tenant", "secondary")
-    defaults = {whose: _default(ctx, each) for whose, each in {**strangers, "": other}.items()}
-    at = Engine(ctx, lambda: fixture)
-    valid = at.document()
+    other = Account(at.run, account_id=fixture.account_id)
+    strangers = {"another account's": at.run.account("sibling tenant")}
+    if at.target.secondary is not None:
+        strangers["another organization's"] = at.run.account("tenant", "secondary")
+    defaults = {whose: _default(at, each) for whose, each in {**strangers, "": other}.items()}
+    engine = Engine(at, lambda: fixture)
+    valid = engine.document()
     what = "payouts that name what is not under the account"
-    steps = list(at.steps(_cases(at, valid, strangers, defaults)))
-    answers = at.batch(steps, [at], between_organizations(ctx), what)
-    crossed = _judge_crossed(ctx, at, valid, other, defaults[""])
+    steps = list(engine.steps(_cases(engine, valid, strangers, defaults)))
+    answers = engine.batch(steps, [engine], between_organizations(at), what)
+    crossed = _judge_crossed(at, engine, valid, other, defaults[""])
     for default in filter(None, defaults.values()):
         ids = {default.id, default.fixture.destination_id}
         named = [each for each in (*answers, *crossed) if each.call.document[MEMBERS[1]] in ids]
         default.judge_refused("payouts that name the default of what is not under the account", named)
     what = "the payout that names its own beneficiary and destination"
-    ctx.accept(fixture.call("createPayout", valid), what)
+    at.accept(fixture.call("createPayout", valid), what)
 
 
-def _default(ctx: CheckContext, fixture: Account) -> Defaults | None:
+def _default(at: Check, fixture: Account) -> Defaults | None:
     """Creates a default destination, a wallet where the server accepts one; None where it is refused."""
-    shape = "wallet" if accepts(ctx.run, "createPayoutDestination", "wallet") else SAMPLE
+    shape = "wallet" if accepts(at.run, "createPayoutDestination", "wallet") else SAMPLE
     with contextlib.suppress(Inconclusive):
-        return Defaults(ctx, fixture, shape)
+        return Defaults(at, fixture, shape)
     return None
 
 
 def _cases(
-    at: Engine,
+    engine: Engine,
     valid: Body,
     strangers: Mapping[str, Account],
     defaults: Mapping[str, Defaults | None],
 ) -> Iterator[Case]:
     """Yields payouts to payees outside the account, and to ids like those of the own payee."""
     ids = {whose: (each.beneficiary_id, each.destination_id) for whose, each in strangers.items()}
-    ids["unknown"] = (unknown_like(at.fixture.beneficiary_id), unknown_like(at.fixture.destination_id))
+    ids["unknown"] = (
+        unknown_like(engine.fixture.beneficiary_id),
+        unknown_like(engine.fixture.destination_id),
+    )
     for whose, own in ids.items():
         beneficiary, destination = ({name: value} for name, value in zip(MEMBERS, own, strict=True))
         bodies = {
@@ -79,31 +82,31 @@ def _cases(
             bare = {name: value for name, value in valid.items() if name != "note"}
             bodies["default destination"] = {**bare, MEMBERS[1]: default.id}
         for what, body in bodies.items():
-            yield at.case(RULE, f"a payout that names {whose} {what}", body=to_json(body), payee=UNKNOWN)
+            yield engine.case(RULE, f"a payout that names {whose} {what}", body=to_json(body), payee=UNKNOWN)
     for member, turn in zip(MEMBERS, IN_TURN[::2], strict=True):
         for what, other in near(str(valid[member]), turn, TRIMMED):
             name = f"a payout whose {member} is {what}"
-            yield at.case(RULE, name, body=to_json({**valid, member: other}), payee=NEAR)
+            yield engine.case(RULE, name, body=to_json({**valid, member: other}), payee=NEAR)
 
 
 def _judge_crossed(
-    ctx: CheckContext, at: Engine, valid: Body, other: Account, default: Defaults | None
+    at: Check, engine: Engine, valid: Body, other: Account, default: Defaults | None
 ) -> list[Exchange]:
     """Judges payouts to destinations of another beneficiary of the account; returns the answers."""
-    effects = at.snapshot()
+    effects = engine.snapshot()
     what = "a payout that names a destination of another beneficiary of the account"
     answers = [
-        ctx.send(at.fixture.call("createPayout", {**valid, MEMBERS[1]: destination}), what)
+        at.send(engine.fixture.call("createPayout", {**valid, MEMBERS[1]: destination}), what)
         for destination in (other.destination_id, *([default.id] if default else []))
     ]
     refused = [answer for answer in answers if answer.refused]
 
     def again() -> list[Exchange]:
-        calls = anew(ctx.run, [answer.call for answer in refused])
-        return [ctx.send(renewed(repeated), f"{what}, again") for repeated in calls]
+        calls = anew(at.run, [answer.call for answer in refused])
+        return [at.send(renewed(repeated), f"{what}, again") for repeated in calls]
 
     effects.judge_refused(what, refused, again)
     for answer in answers:
-        if not ctx.locked_out(OWNER, answer):
-            ctx.refused(OWNER, what, answer)
+        if not at.locked_out(OWNER, answer):
+            at.refused(OWNER, what, answer)
     return answers

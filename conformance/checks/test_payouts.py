@@ -6,7 +6,7 @@ import functools
 from contextlib import suppress
 from decimal import Decimal
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.list_judging import compared, judge_single_page, shows_all
 from conformance.checks.members import judge_members, look_for, not_its_own
 from conformance.checks.races import Rounds
@@ -34,66 +34,64 @@ TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 
 
 @check("format.money", operations=tuple(name for name, traits in TRAITS.items() if traits.moves_money))
-def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
+def test_amounts_have_no_exponent(at: Check) -> None:
     """Very small and large amounts, and one with a trailing zero, are shown as plain decimals if accepted."""
-    operation = ctx.operation.id
-    fixture = created_in(ctx.run, operation)
-    ctx.accept(fixture.call(operation), "the sample's amount")
+    operation = at.operation.id
+    fixture = created_in(at.run, operation)
+    at.accept(fixture.call(operation), "the sample's amount")
     for amount in TELLING_AMOUNTS:
-        answer = ctx.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
+        answer = at.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
         if answer.succeeded:
             what = f"an amount of {amount}: shown as a plain decimal"
-            ctx.expect("format.money", *outcomes.documented(what, "format.money", operation, [answer]))
+            at.expect("format.money", *outcomes.documented(what, "format.money", operation, [answer]))
 
 
 @check("payout.disabled-beneficiary")
-def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
+def test_payout_to_a_disabled_beneficiary(at: Check) -> None:
     """Records the answer to a payout to a disabled beneficiary, after one to an active beneficiary was
     accepted."""
-    payer = ctx.run.account("payouts")
-    ctx.accept(payer.call("createPayout"), "a payout to an active beneficiary")
-    fixture = Account(ctx.run, account_id=payer.account_id)
+    payer = at.run.account("payouts")
+    at.accept(payer.call("createPayout"), "a payout to an active beneficiary")
+    fixture = Account(at.run, account_id=payer.account_id)
     payout = fixture.call("createPayout")
     ids = {"account_id": payer.account_id, "beneficiary_id": identifier(fixture.beneficiary)}
-    disabled = ctx.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
-    answer = ctx.send(payout, what := "a payout to a disabled beneficiary")
-    ctx.record("payout.disabled-beneficiary", what, answer, disabled)
+    disabled = at.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
+    answer = at.send(payout, what := "a payout to a disabled beneficiary")
+    at.record("payout.disabled-beneficiary", what, answer, disabled)
 
 
 @check("read.equals-create", "list.complete", operations=("getBeneficiary", "listPayoutDestinations"))
-def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
+def test_payout_leaves_the_payee(at: Check) -> None:
     """After payouts to a destination other than the default, a read of the beneficiary and the list of its
     destinations show what their creates answered; the list has no duplicates, and its total is the number of
     its elements. The beneficiary is of another country than its destinations, where the server accepts
     that."""
-    (rule,) = ctx.rules
-    payer = ctx.run.account("payouts")
+    (rule,) = at.rules
+    payer = at.run.account("payouts")
     try:
         try:
-            payee, person, paid, default = _paid(ctx, payer, _abroad)
+            payee, person, paid, default = _paid(at, payer, _abroad)
         except Inconclusive:
-            payee, person, paid, default = _paid(ctx, payer)
+            payee, person, paid, default = _paid(at, payer)
     except Inconclusive as stop:
-        ctx.not_exercised(rule, stop.reason, stop.remedy)
+        at.not_exercised(rule, stop.reason, stop.remedy)
         return
-    what, looking = "after a payout to it", payee.call(ctx.operation.id)
-    if ctx.operation.is_list:
+    what, looking = "after a payout to it", payee.call(at.operation.id)
+    if at.operation.is_list:
         # A list that is joined with payouts duplicates a destination that has two.
-        ctx.send(payee.call("createPayout"), "another payout to the same destination")
+        at.send(payee.call("createPayout"), "another payout to the same destination")
         destinations = {identifier(each): each for each in (paid, default)}
         listed = f"the destinations of a beneficiary, {what}"
-        answer = ctx.eventually(
-            lambda: ctx.shown(looking, listed), functools.partial(shows_all, destinations)
-        )
+        answer = at.eventually(lambda: at.shown(looking, listed), functools.partial(shows_all, destinations))
         shows = paging.listed(listed, list(destinations), [answer], once=True)
-        if ctx.expect(rule, *shows) and (page := page_of(answer)):
-            judge_single_page(ctx, page, listed)
-        compared(ctx, objects(answer.get("items")), destinations, [answer])
+        if at.expect(rule, *shows) and (page := page_of(answer)):
+            judge_single_page(at, page, listed)
+        compared(at, objects(answer.get("items")), destinations, [answer])
         return
     created, but = document(person), (*MOVING, "payout_destinations")
-    answer = look_for(ctx, looking, f"the beneficiary, {what}", created, but=but)
-    if ctx.accepted(rule, f"read {what}", answer):
-        judge_members(ctx, rule, answer, created, f"read {what}", but=but, shown_by=[person])
+    answer = look_for(at, looking, f"the beneficiary, {what}", created, but=but)
+    if at.accepted(rule, f"read {what}", answer):
+        judge_members(at, rule, answer, created, f"read {what}", but=but, shown_by=[person])
 
 
 def _abroad(body: Body) -> Body:
@@ -101,60 +99,60 @@ def _abroad(body: Body) -> Body:
 
 
 def _paid(
-    ctx: CheckContext, payer: Account, restyle: Restyle | None = None
+    at: Check, payer: Account, restyle: Restyle | None = None
 ) -> tuple[Account, Exchange, Exchange, Exchange]:
     """Creates a beneficiary with two destinations, the second the default, and pays to the first; returns its
     fixture and the three creates. Raises Inconclusive where one of them or the payout is refused."""
-    payee = Account(ctx.run, account_id=payer.account_id, restyle=restyle)
+    payee = Account(at.run, account_id=payer.account_id, restyle=restyle)
     person, paid = payee.beneficiary, payee.destination
     default = payee.create(
         "createPayoutDestination", payee.body("createPayoutDestination") | {"is_default": True}
     )
-    ctx.accept(payee.call("createPayout"), "a payout to another destination than the default")
+    at.accept(payee.call("createPayout"), "a payout to another destination than the default")
     return payee, person, paid, default
 
 
 @check("payout.race", "payout.insufficient-funds", "create.echo")
-def test_payouts_at_once(ctx: CheckContext) -> None:
+def test_payouts_at_once(at: Check) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
     confirmed in further rounds. Each answer shows its own amount and note. Records which balances payouts
     change."""
-    ctx.not_exercised("create.echo", "no payout was accepted")
-    rounds = Rounds(ctx, 2 * LOST)
-    with PayoutRounds(ctx.account(), ctx.run.pause) as payouts:
+    at.not_exercised("create.echo", "no payout was accepted")
+    rounds = Rounds(at, 2 * LOST)
+    with PayoutRounds(at.account(), at.run.pause) as payouts:
         for number in rounds:
-            turn = payouts.turn(ctx.send, rounds.race)
+            turn = payouts.turn(at.send, rounds.race)
             if refused := next((one for one in turn if one.refused and not one.throttled), None):
                 stop = refusal_of_valid(refused)
-                ctx.unclear("payout.race", stop.reason, refused, stop=stop)
+                at.unclear("payout.race", stop.reason, refused, stop=stop)
                 return
-            _judge_own(ctx, turn[SINGLE + 2 : -1])
+            _judge_own(at, turn[SINGLE + 2 : -1])
             if rounds.spoilt:
                 continue
             if number == 0:
-                _observe_moves(ctx, turn)
+                _observe_moves(at, turn)
             if payouts.take(turn):
                 break
     if payouts.still:
-        ctx.not_applicable("payout.race", "a new payout leaves the balances as they are")
+        at.not_applicable("payout.race", "a new payout leaves the balances as they are")
     elif payouts.judged:
         what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
-        ctx.expect("payout.race", what, *conserved(payouts.judged))
+        at.expect("payout.race", what, *conserved(payouts.judged))
     else:
-        ctx.not_exercised("payout.race", payouts.unclear, UNDISTURBED)
+        at.not_exercised("payout.race", payouts.unclear, UNDISTURBED)
 
 
-def _judge_own(ctx: CheckContext, payouts: list[Exchange]) -> None:
+def _judge_own(at: Check, payouts: list[Exchange]) -> None:
     """Judges that each of several payouts at once is answered with what it asked for."""
     for payout in payouts:
         others = [other for other in payouts if other is not payout]
         for name in ("amount", "note"):
             if payout.succeeded and name in payout.call.document:
                 what = f"one of several payouts at once: the {name} that it sent"
-                ctx.expect("create.echo", what, not_its_own(payout, name), payout, *others)
+                at.expect("create.echo", what, not_its_own(payout, name), payout, *others)
 
 
-def _observe_moves(ctx: CheckContext, turn: list[Exchange]) -> None:
+def _observe_moves(at: Check, turn: list[Exchange]) -> None:
     for how, part in (("one after the other", turn[: SINGLE + 2]), ("at once", turn[SINGLE + 1 :])):
         before, *payouts, after = part
         total = sum((sent_amount(payout.call) or Decimal(0) for payout in payouts), Decimal(0))
@@ -163,6 +161,4 @@ def _observe_moves(ctx: CheckContext, turn: list[Exchange]) -> None:
             moved = [
                 f"{name} {words.get(more, 'moves otherwise')}" for name, more in taken(before, payouts, after)
             ]
-            ctx.observe(
-                "payout.insufficient-funds", f"payouts {how}", ", ".join(moved) or "no balance", after
-            )
+            at.observe("payout.insufficient-funds", f"payouts {how}", ", ".join(moved) or "no balance", after)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from decimal import Decimal
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.members import not_its_own
 from conformance.checks.races import Rounds
@@ -58,23 +58,23 @@ def _answered(answers: list[Exchange]) -> list[Exchange]:
 
 
 @check("auth.nonce-race")
-def test_one_nonce(ctx: CheckContext) -> None:
+def test_one_nonce(at: Check) -> None:
     """Of simultaneous, correctly signed requests with one nonce, at most one passes authentication."""
     rule = "auth.nonce-race"
-    fixture = ctx.account(fresh=ctx.operation.traits.once)
+    fixture = at.account(fresh=at.operation.traits.once)
     what = f"{NONCES} simultaneous requests with one nonce"
     passed = False
-    rounds = Rounds(ctx, ROUNDS)
+    rounds = Rounds(at, ROUNDS)
     for _ in rounds:
         nonce = new_nonce()
-        calls = [fixture.call(ctx.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
+        calls = [fixture.call(at.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
         answers = rounds.race(calls, "simultaneous requests with one nonce")
         # Without a winner the round is void: a rate limiter may have consumed the nonce.
         if any(not answer.refused_authentication for answer in _answered(answers)):
             passed = True
-            ctx.expect(rule, *outcomes.at_most_one(what, answers, authentication=True))
+            at.expect(rule, *outcomes.at_most_one(what, answers, authentication=True))
     if not passed:
-        ctx.unclear(
+        at.unclear(
             rule,
             "none of the simultaneous requests with one nonce passed authentication",
             cause="auth.accepts-valid",
@@ -85,110 +85,110 @@ def test_one_nonce(ctx: CheckContext) -> None:
 
 
 @check("idempotency.race")
-def test_one_key(ctx: CheckContext) -> None:
+def test_one_key(at: Check) -> None:
     """Simultaneous requests with one key and body: all 2xx answers are the same response, the operation is
     performed once, and a later replay returns that response."""
     rule = "idempotency.race"
     doubled: list[list[Exchange]] = []
-    rounds = Rounds(ctx, ROUNDS)
+    rounds = Rounds(at, ROUNDS)
     for _ in rounds:
-        fixture = own_place(ctx) if not ctx.operation.traits.draws_on_funds else ctx.account()
-        request = fixture.call(ctx.operation.id)
-        effects = SideEffects(ctx, fixture).start()
+        fixture = own_place(at) if not at.operation.traits.draws_on_funds else at.account()
+        request = fixture.call(at.operation.id)
+        effects = SideEffects(at, fixture).start()
         answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
-        winner = _judge_answers(ctx, rule, request, answers)
+        winner = _judge_answers(at, rule, request, answers)
         if winner is None:
             continue
-        if ctx.operation.traits.moves_money:
-            doubled.append(_looks_around(ctx, effects, request))
-        elif not ctx.operation.traits.disables:
+        if at.operation.traits.moves_money:
+            doubled.append(_looks_around(at, effects, request))
+        elif not at.operation.traits.disables:
             effects.accepted.add(identifier(winner))
             effects.judge(
                 rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
             )
     what = "simultaneous requests with one key and body: the balances change as by one of them"
-    moved = [_moved(looks, ctx.operation.id) for looks in doubled]
+    moved = [_moved(looks, at.operation.id) for looks in doubled]
     if moved and all(isinstance(got, str) and got for got in moved):
         # A single deviation may be another client's payout.
-        ctx.expect(rule, what, moved[0], *doubled[0])
+        at.expect(rule, what, moved[0], *doubled[0])
 
 
 @check("idempotency.race", operations=("createAccount", "createPayout"))
-def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
+def test_many_bursts_with_one_key(at: Check) -> None:
     """Sends 40 bursts of three simultaneous requests, each burst with one key and body: all 2xx answers of a
     burst are the same response. Stops at the first violation or refusal."""
     rule = "idempotency.race"
-    fixture = ctx.account()
+    fixture = at.account()
     what = f"{FEW} simultaneous requests with one key and body: those that are answered 2xx"
-    rounds = Rounds(ctx, BURSTS)
+    rounds = Rounds(at, BURSTS)
     for _ in rounds:
-        request = fixture.call(ctx.operation.id)
+        request = fixture.call(at.operation.id)
         answers = rounds.race([request] * FEW, "a burst of few requests with one key and body")
         if _answered(answers) and all(answer.refused for answer in answers):
-            if ctx.cells[rule].judged:
+            if at.cells[rule].judged:
                 # A quota was reached.
                 return
             stop = refusal_of_valid(answers[0])
-            ctx.unclear(rule, stop.reason, *answers[:1], stop=stop)
+            at.unclear(rule, stop.reason, *answers[:1], stop=stop)
             return
-        if _answered(answers) and not ctx.expect(rule, *outcomes.same_among_accepted(what, answers)):
+        if _answered(answers) and not at.expect(rule, *outcomes.same_among_accepted(what, answers)):
             return
 
 
 @check("idempotency.race", operations=RULES["idempotency.conflict"].operations)
-def test_one_key_with_two_bodies(ctx: CheckContext) -> None:
+def test_one_key_with_two_bodies(at: Check) -> None:
     """Of simultaneous requests with one key, half with another body, all 2xx answers are one response."""
-    rule, text = "idempotency.race", ctx.operation.traits.free_text
+    rule, text = "idempotency.race", at.operation.traits.free_text
     what = f"{KEYS} simultaneous requests with one key and two bodies: those that are answered 2xx"
-    rounds = Rounds(ctx, 1)
+    rounds = Rounds(at, 1)
     for _ in rounds:
-        request = own_place(ctx).call(ctx.operation.id)
-        if ctx.operation.traits.unique_pair:
-            other = request.with_json(ctx.run.samples.wallet(-1))
+        request = own_place(at).call(at.operation.id)
+        if at.operation.traits.unique_pair:
+            other = request.with_json(at.run.samples.wallet(-1))
         else:
             other = request.with_field(text, other_end(request.document[text]))
         calls = [request, other] * (KEYS // 2)
         answers = rounds.race(calls, "simultaneous requests with one key and two bodies")
         if any(answer.succeeded for answer in answers):
-            ctx.expect(rule, *outcomes.same_among_accepted(what, answers))
+            at.expect(rule, *outcomes.same_among_accepted(what, answers))
         elif not rounds.spoilt:
             stop = refusal_of_valid(answers[0])
-            ctx.not_exercised(rule, stop.reason, stop.remedy)
+            at.not_exercised(rule, stop.reason, stop.remedy)
 
 
-def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Exchange]) -> Exchange | None:
+def _judge_answers(at: Check, rule: str, request: Call, answers: list[Exchange]) -> Exchange | None:
     """Judges the simultaneous answers and a replay; returns the first 2xx answer, else the replay's."""
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
     if len(succeeded) > 1:
         among = f"{what}: those that are answered 2xx"
-        ctx.expect(rule, *outcomes.same_among_accepted(among, answers))
+        at.expect(rule, *outcomes.same_among_accepted(among, answers))
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
-            ctx.expect(rule, *outcomes.answered(what, answer, documented=True))
-    later = ctx.send(request, "the same key and body after the simultaneous requests")
+            at.expect(rule, *outcomes.answered(what, answer, documented=True))
+    later = at.send(request, "the same key and body after the simultaneous requests")
     if later.status in (409, *_BUSY):
         # The first response may not be stored yet.
         time.sleep(0.5)
-        later = ctx.send(request, "the same key and body some time after the simultaneous requests")
+        later = at.send(request, "the same key and body some time after the simultaneous requests")
     if not succeeded:
         if later.succeeded:
             return later
         reason = f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}"
-        ctx.unclear(rule, reason, later, answers[0], stop=refusal_of_valid(later))
+        at.unclear(rule, reason, later, answers[0], stop=refusal_of_valid(later))
         return None
-    if ctx.usable(rule, later):
+    if at.usable(rule, later):
         differences = [difference(answer, later) for answer in succeeded]
         expected = f"{what}: the same response when they are repeated later"
-        ctx.expect(rule, expected, differences[0] if all(differences) else "", later, *answers)
+        at.expect(rule, expected, differences[0] if all(differences) else "", later, *answers)
     return succeeded[0]
 
 
-def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> list[Exchange]:
+def _looks_around(at: Check, effects: SideEffects, request: Call) -> list[Exchange]:
     """The balances around the race, and around a single request of the same unique amount."""
     looks = effects.looks()
     effects.start()
-    ctx.send(ctx.account().call(ctx.operation.id, request.document), "a single request of the same amount")
+    at.send(at.account().call(at.operation.id, request.document), "a single request of the same amount")
     return looks + effects.looks()
 
 
@@ -219,30 +219,30 @@ BODIES_AT_ONCE = 10
         name for name, traits in TRAITS.items() if traits.free_text and not traits.draws_on_funds
     ),
 )
-def test_different_bodies_at_once(ctx: CheckContext) -> None:
+def test_different_bodies_at_once(at: Check) -> None:
     """Simultaneous creates, and PATCHes of several beneficiaries, are each answered with what they sent."""
-    (rule,), traits = ctx.rules, ctx.operation.traits
-    what = f"one of {BODIES_AT_ONCE} simultaneous {ctx.operation.id} with different bodies"
-    rounds, members = Rounds(ctx, 1), {*documented(ctx.operation.id)}
+    (rule,), traits = at.rules, at.operation.traits
+    what = f"one of {BODIES_AT_ONCE} simultaneous {at.operation.id} with different bodies"
+    rounds, members = Rounds(at, 1), {*documented(at.operation.id)}
     for _ in rounds:
-        answers = rounds.race(_different(ctx), what)
+        answers = rounds.race(_different(at), what)
         for answer in [each for each in answers if each.succeeded]:
             others = [other for other in answers if other is not answer]
             for name in {traits.free_text, "amount"} & answer.call.document.keys() & members:
-                ctx.expect(rule, f"{what}: its own {name}", not_its_own(answer, name), answer, *others)
+                at.expect(rule, f"{what}: its own {name}", not_its_own(answer, name), answer, *others)
         if not rounds.spoilt and not any(answer.succeeded for answer in answers):
             raise refusal_of_valid(answers[0])
 
 
-def _different(ctx: CheckContext) -> list[Call]:
+def _different(at: Check) -> list[Call]:
     """Builds valid calls with different bodies: in one place, or of several beneficiaries of an account."""
-    operation, run = ctx.operation.id, ctx.run
+    operation, run = at.operation.id, at.run
     if TRAITS[operation].changes:
         account = run.account().account_id
         payees = [Account(run, account_id=account) for _ in range(BODIES_AT_ONCE // 2)]
         text = TRAITS[operation].free_text
         return [payee.call(operation, {text: f"changed {marker()}"}) for payee in payees]
-    fixture = own_place(ctx)
+    fixture = own_place(at)
     if TRAITS[operation].unique_pair:
         return [fixture.call(operation, body) for body in run.samples.wallets()[:BODIES_AT_ONCE]]
     return [fixture.call(operation) for _ in range(BODIES_AT_ONCE)]
@@ -252,20 +252,20 @@ def _different(ctx: CheckContext) -> list[Call]:
 
 
 @check("wallet.race")
-def test_one_wallet(ctx: CheckContext) -> None:
+def test_one_wallet(at: Check) -> None:
     """Of simultaneous creates of one currency and network with different keys, exactly one is answered 2xx,
     and the list shows exactly one wallet."""
     rule = "wallet.race"
-    pairs = ctx.run.samples.wallet_pairs
-    rounds = Rounds(ctx, WALLET_BURSTS)
+    pairs = at.run.samples.wallet_pairs
+    rounds = Rounds(at, WALLET_BURSTS)
     for number in rounds:
-        fixture = ctx.run.account(fresh=True)
+        fixture = at.run.account(fresh=True)
         index, times = number % len(pairs), FEW if number else WALLETS
-        calls = [fixture.call("createWallet", ctx.run.samples.wallet(index)) for _ in range(times)]
+        calls = [fixture.call("createWallet", at.run.samples.wallet(index)) for _ in range(times)]
         answers = rounds.race(calls, "simultaneous creates of one wallet")
         answered, succeeded = _answered(answers), [answer for answer in answers if answer.succeeded]
         what = f"{times} simultaneous creates of one currency and network"
-        done = walk(ctx.send, fixture.call("listWallets"))
+        done = walk(at.send, fixture.call("listWallets"))
         listed, ids = done.exchanges[-1], None
         if done.broken is None:
             of_pair = [
@@ -275,26 +275,26 @@ def test_one_wallet(ctx: CheckContext) -> None:
             ]
             ids = {str(wallet.get("id")) for wallet in of_pair}
         if len(answered) == len(answers) and not (succeeded or ids or ids is None or rounds.spoilt):
-            _judge_none(ctx, rule, index, answers)
+            _judge_none(at, rule, index, answers)
             continue
         if succeeded:
-            ctx.expect(rule, *outcomes.at_most_one(what, answers))
+            at.expect(rule, *outcomes.at_most_one(what, answers))
         if ids is None:
-            ctx.unclear(rule, f"listWallets was answered {listed.described()}", listed)
+            at.unclear(rule, f"listWallets was answered {listed.described()}", listed)
         elif succeeded and not ids:
-            ctx.unclear(rule, "listWallets does not show the wallet", listed, cause="list.complete")
+            at.unclear(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         elif ids:
             expected = f"{what}: one wallet in listWallets"
-            ctx.expect(rule, expected, f"{len(ids)}" if len(ids) > 1 else "", listed, *answers)
+            at.expect(rule, expected, f"{len(ids)}" if len(ids) > 1 else "", listed, *answers)
 
 
-def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange]) -> None:
+def _judge_none(at: Check, rule: str, index: int, answers: list[Exchange]) -> None:
     """Judges that none was accepted: a violation if a single create of such a wallet is accepted."""
-    fixture = ctx.run.account(fresh=True)
-    alone = ctx.accept(
-        fixture.call("createWallet", ctx.run.samples.wallet(index)),
+    fixture = at.run.account(fresh=True)
+    alone = at.accept(
+        fixture.call("createWallet", at.run.samples.wallet(index)),
         "a single create of the same wallet elsewhere",
     )
     busy = any(answer.status in _BUSY for answer in answers)
     got = "" if busy else f"none, the first {answers[0].described()}"
-    ctx.expect(rule, "simultaneous creates of one wallet: one answered 2xx", got, alone, *answers)
+    at.expect(rule, "simultaneous creates of one wallet: one answered 2xx", got, alone, *answers)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.list_judging import item_fields, shown_as_created
 from conformance.checks.members import (
     judge_last_words,
@@ -57,67 +57,67 @@ FORMATS = (
 
 
 @check("create.echo")
-def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
+def test_what_was_sent_is_shown(at: Check) -> None:
     """Resources are created with all fields, with the required ones only, with other values and with text
     that is easily corrupted: each answer shows every field as sent, and the ids of its parents; what a query
     says beside the body does not replace it."""
-    operation = ctx.operation.id
-    for resource in creations(ctx.run, operation):
+    operation = at.operation.id
+    for resource in creations(at.run, operation):
         what, exchange = f"created with {resource.kind}", resource.exchange
         fields, other = sent(operation, resource.body), normalized(resource.body)
-        judge_members(ctx, "create.echo", exchange, fields, what, otherwise=other)
+        judge_members(at, "create.echo", exchange, fields, what, otherwise=other)
         parent = PARENTS[operation]
-        ctx.member("create.echo", what, exchange, parent, resource.fixture.ids(operation)[parent])
-    usual, text = ctx.valid(), ctx.operation.traits.free_text
+        at.member("create.echo", what, exchange, parent, resource.fixture.ids(operation)[parent])
+    usual, text = at.valid(), at.operation.traits.free_text
     # Answers to payins show no description.
     name, value = (text, "conformance") if text in sent(operation, usual.document) else ("amount", "7.13")
     if name in usual.document:
         what = f"created with another {name} in the query than in the body"
-        answer = ctx.send(usual.with_query({name: value}), what)
+        answer = at.send(usual.with_query({name: value}), what)
         if answer.succeeded:
-            ctx.member("create.echo", what, answer, name, usual.document[name])
+            at.member("create.echo", what, answer, name, usual.document[name])
 
 
 @check("create.text-exact", "create.echo")
-def test_text_comes_back_exactly(ctx: CheckContext) -> None:
+def test_text_comes_back_exactly(at: Check) -> None:
     """Text with characters outside the basic plane and in several normal forms, in each free-text field,
     comes back as sent, if accepted, and never loses the characters behind these; so do e-mail addresses and
     telephone numbers."""
-    rule, operation, name = "create.text-exact", ctx.operation.id, ctx.operation.traits.free_text
-    for resource in creations(ctx.run, operation):
+    rule, operation, name = "create.text-exact", at.operation.id, at.operation.traits.free_text
+    for resource in creations(at.run, operation):
         written = {name: resource.body[name] for name in normalized(resource.body)}
-        judge_members(ctx, rule, resource.exchange, written, f"created with {resource.kind}")
-    ctx.not_exercised("create.echo", "no text of all kinds of letters was taken")
-    fixture = created_in(ctx.run, operation)
-    body, fixed = with_all_texts(fixture, operation), fixture.run.samples.over(ctx.operation.resource)
+        judge_members(at, rule, resource.exchange, written, f"created with {resource.kind}")
+    at.not_exercised("create.echo", "no text of all kinds of letters was taken")
+    fixture = created_in(at.run, operation)
+    body, fixed = with_all_texts(fixture, operation), fixture.run.samples.over(at.operation.resource)
     if name not in body or name in fixed:
-        ctx.not_exercised(rule, f"the sample has no free {name}")
+        at.not_exercised(rule, f"the sample has no free {name}")
         return
     texts = {place: PRECISE for place in places(operation) if {place[0]} & body.keys() - fixed}
     calls = [fixture.call(operation, tried) for tried in with_texts(operation, body, texts)]
-    answers = ctx.until_accepted(calls, what := f"a {name} of all kinds of letters")
+    answers = at.until_accepted(calls, what := f"a {name} of all kinds of letters")
     if not answers or answers[-1].refused:
-        ctx.not_exercised(rule, f"{what} was refused")
+        at.not_exercised(rule, f"{what} was refused")
         return
     answer, names = answers[-1], list(dict.fromkeys(name for name, _ in texts))
-    judge_members(ctx, rule, answer, {name: answer.call.document[name] for name in names}, what)
-    judge_last_words(ctx, "create.echo", answer, [*texts], f"{what}, with what stands behind them")
+    judge_members(at, rule, answer, {name: answer.call.document[name] for name in names}, what)
+    judge_last_words(at, "create.echo", answer, [*texts], f"{what}, with what stands behind them")
     if answer.succeeded:
-        _judge_stored(ctx, fixture, answer, names)
+        _judge_stored(at, fixture, answer, names)
 
 
-def _judge_stored(ctx: CheckContext, fixture: Account, created: Exchange, names: list[str]) -> None:
+def _judge_stored(at: Check, fixture: Account, created: Exchange, names: list[str]) -> None:
     """Judges that a read of the new resource, else the list that holds it, shows texts as the create answered
     or sent them: a database may take fewer characters than JSON. A customer has too many accounts to look for
     one."""
-    rule, traits = "create.text-exact", ctx.operation.traits
+    rule, traits = "create.text-exact", at.operation.traits
     answered = {name: created.get(name) for name in names}
     what = "text of all kinds of letters, read later"
     if traits.shown_only_by_read:
-        ids = fixture.ids(ctx.operation.id) | {f"{traits.creates}_id": identifier(created)}
+        ids = fixture.ids(at.operation.id) | {f"{traits.creates}_id": identifier(created)}
         body = created.call.document
-        look = look_for(ctx, call(traits.read_by, ids), what, answered, otherwise=body)
-        judge_members(ctx, rule, look, answered, what, otherwise=body, shown_by=[created])
+        look = look_for(at, call(traits.read_by, ids), what, answered, otherwise=body)
+        judge_members(at, rule, look, answered, what, otherwise=body, shown_by=[created])
         return
     if not traits.listed_by or traits.shared:
         return
@@ -130,64 +130,64 @@ def _judge_stored(ctx: CheckContext, fixture: Account, created: Exchange, names:
             if name in item_fields(traits.listed_by)
         ]
 
-    look = ctx.eventually(
-        lambda: ctx.send(listing, what),
+    look = at.eventually(
+        lambda: at.send(listing, what),
         lambda answer: all(got == "" for _, got, *_ in judgements(answer)),
         traits.listed_by,
     )
     if created.get("id") in (identifiers(look.get("items")) or ()):
         for judgement in judgements(look):
-            ctx.expect(rule, *judgement)
+            at.expect(rule, *judgement)
 
 
 @check("create.initial-state")
-def test_initial_state(ctx: CheckContext) -> None:
+def test_initial_state(at: Check) -> None:
     """Resources created with each kind of body show the stated initial state, and the stated default of each
     field that was not sent."""
-    operation = ctx.operation.id
-    for resource in creations(ctx.run, operation):
+    operation = at.operation.id
+    for resource in creations(at.run, operation):
         expected, what = initial_state(operation, resource.body), f"newly created with {resource.kind}"
-        judge_members(ctx, "create.initial-state", resource.exchange, expected, what)
+        judge_members(at, "create.initial-state", resource.exchange, expected, what)
 
 
 @check("create.assigned")
-def test_assigned_values_are_its_own(ctx: CheckContext) -> None:
+def test_assigned_values_are_its_own(at: Check) -> None:
     """Records whether two resources share a value that the server assigns."""
-    creates = [creation.exchange for creation in creations(ctx.run, ctx.operation.id)]
+    creates = [creation.exchange for creation in creations(at.run, at.operation.id)]
     for name in ("bank_details", "reference", "provider_reference_id", "addresses"):
         values = [exchange.get(name) for exchange in creates]
         if len(creates) > 1 and MISSING not in values:
             alike = any(same(value, other) for value, other in itertools.combinations(values, 2))
             answer = "shared" if alike else "of its own"
-            ctx.observe("create.assigned", f"{name} of another resource", answer, *creates)
+            at.observe("create.assigned", f"{name} of another resource", answer, *creates)
 
 
 @check("format.nullable", operations=tuple(NULLABLE))
-def test_fields_left_out_are_null(ctx: CheckContext) -> None:
+def test_fields_left_out_are_null(at: Check) -> None:
     """Optional fields typed "or null" that were not sent are in the answer, and null."""
-    operation = ctx.operation.id
-    for resource in creations(ctx.run, operation):
+    operation = at.operation.id
+    for resource in creations(at.run, operation):
         for name in NULLABLE[operation]:
             if name not in resource.body:
                 what = f"created with {resource.kind}, {name} not sent: {name}"
-                ctx.equal("format.nullable", what, resource.exchange.get(name), None, resource.exchange)
+                at.equal("format.nullable", what, resource.exchange.get(name), None, resource.exchange)
 
 
 @check("format.id-unique")
-def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
+def test_every_resource_has_its_own_id(at: Check) -> None:
     """Resources of one account (also with the same body), of another account and of another organization all
     have different ids."""
-    operation = ctx.operation.id
-    creates = [creation.exchange for creation in creations(ctx.run, operation)]
-    first = creations(ctx.run, operation)[0]
-    if not ctx.operation.traits.unique_pair:
+    operation = at.operation.id
+    creates = [creation.exchange for creation in creations(at.run, operation)]
+    first = creations(at.run, operation)[0]
+    if not at.operation.traits.unique_pair:
         again = call(operation, first.fixture.ids(operation), first.body)
-        creates.append(ctx.send(again, "the same body again, with another key"))
-    if not ctx.operation.traits.draws_on_funds:  # only the funded account can be relied on to pay
-        for organization in ("primary", *(("secondary",) if ctx.target.secondary else ())):
+        creates.append(at.send(again, "the same body again, with another key"))
+    if not at.operation.traits.draws_on_funds:  # only the funded account can be relied on to pay
+        for organization in ("primary", *(("secondary",) if at.target.secondary else ())):
             with contextlib.suppress(Inconclusive):
-                elsewhere = ctx.run.account(owner=organization, fresh=True).call(operation)
-                creates.append(ctx.send(elsewhere, f"one in another account ({organization})", organization))
+                elsewhere = at.run.account(owner=organization, fresh=True).call(operation)
+                creates.append(at.send(elsewhere, f"one in another account ({organization})", organization))
     accepted = [each for each in creates if each.succeeded and isinstance(each.get("id"), str)]
     ids: dict[str, Exchange] = {}
     for exchange in accepted:
@@ -197,111 +197,111 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
         if other is not exchange:
             same_id = exchange.get("id") == other.get("id") and not found_again(exchange, other)
             got = "the id of another resource" if same_id else ""
-            ctx.expect("format.id-unique", f"{exchange.purpose}: an id of its own", got, exchange, other)
+            at.expect("format.id-unique", f"{exchange.purpose}: an id of its own", got, exchange, other)
 
 
 # ---------------------------------------------------------------------- reading
 
 
 @check("read.equals-create", "read.delay")
-def test_read_equals_create(ctx: CheckContext) -> None:
+def test_read_equals_create(at: Check) -> None:
     """After several creates with different bodies, each resource is read, the first one twice: each read
     shows what its create answered."""
     (create,) = (
-        name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
+        name for name, traits in TRAITS.items() if traits.creates and traits.read_by == at.operation.id
     )
-    rule, resources = "read.equals-create", creations(ctx.run, create)
+    rule, resources = "read.equals-create", creations(at.run, create)
     for resource in [*resources, resources[0]]:
         fixture, exchange = resource.fixture, resource.exchange
         try:
-            own = {"account_id": fixture.account_id, f"{ctx.operation.resource}_id": identifier(exchange)}
+            own = {"account_id": fixture.account_id, f"{at.operation.resource}_id": identifier(exchange)}
         except Inconclusive as stop:
-            ctx.unclear(rule, stop.reason, exchange, stop=stop)
+            at.unclear(rule, stop.reason, exchange, stop=stop)
             continue
         created, truth = document(exchange), stated(create, resource.body, fixture.ids(create))
-        reading, what = call(ctx.operation.id, own), f"read after it was created with {resource.kind}"
-        answer = look_for(ctx, reading, what, created, but=MOVING, otherwise=truth)
-        if ctx.accepted(rule, what, answer) and isinstance(answer.document, dict):
-            judge_members(ctx, rule, answer, created, what, but=MOVING, otherwise=truth, shown_by=[exchange])
-    ctx.observe_delay("when does a write show?")
+        reading, what = call(at.operation.id, own), f"read after it was created with {resource.kind}"
+        answer = look_for(at, reading, what, created, but=MOVING, otherwise=truth)
+        if at.accepted(rule, what, answer) and isinstance(answer.document, dict):
+            judge_members(at, rule, answer, created, what, but=MOVING, otherwise=truth, shown_by=[exchange])
+    at.observe_delay("when does a write show?")
 
 
 # ---------------------------------------------------------------------- formats
 
 
 @check(*FORMATS, operations=OPERATION_SETS["all"])
-def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
+def test_answers_have_the_documented_form(at: Check) -> None:
     """Each member of the answer to a valid request has its documented format; other checks judge this of
     every answer as well."""
-    operation = ctx.operation.id
+    operation = at.operation.id
     if operation in OPERATION_SETS["create"]:
-        answers = [resource.exchange for resource in creations(ctx.run, operation)]
+        answers = [resource.exchange for resource in creations(at.run, operation)]
     else:
-        answers = [showing(ctx, "a valid request with something to show")]
+        answers = [showing(at, "a valid request with something to show")]
     for answer in answers:
-        for rule in ctx.rules.values():
+        for rule in at.rules.values():
             unseen = rule.id not in response_rules(operation, answer.document)
-            if ctx.operation.traits.shows_balances and unseen and answer.get("balances") == []:
-                no_balance(ctx, rule.id, answer)
+            if at.operation.traits.shows_balances and unseen and answer.get("balances") == []:
+                no_balance(at, rule.id, answer)
                 continue
-            if not ctx.operation.is_list or answer.get("items"):
+            if not at.operation.is_list or answer.get("items"):
                 # A client cannot make a server show optional members.
-                ctx.not_applicable(rule.id, NOTHING_SHOWN)
-            ctx.expect(rule.id, *outcomes.documented(rule.statement, rule.id, operation, [answer]))
+                at.not_applicable(rule.id, NOTHING_SHOWN)
+            at.expect(rule.id, *outcomes.documented(rule.statement, rule.id, operation, [answer]))
 
 
 # ---------------------------------------------------------------------- texts that servers alter
 
 
 @check("create.echo", operations=("createAccount", "createPayoutDestination", "createVirtualAccount"))
-def test_labels_of_many(ctx: CheckContext) -> None:
+def test_labels_of_many(at: Check) -> None:
     """Elements of a long list, created with names or labels of all kinds, show these as sent."""
-    creates = _judged(ctx, large_list)
-    if TRAITS[ctx.operation.traits.listed_by].others_add:
-        _name_more(ctx, len(creates))
-    ctx.not_exercised("create.echo", "there is no long list")
+    creates = _judged(at, large_list)
+    if TRAITS[at.operation.traits.listed_by].others_add:
+        _name_more(at, len(creates))
+    at.not_exercised("create.echo", "there is no long list")
 
 
-def _name_more(ctx: CheckContext, number: int) -> None:
+def _name_more(at: Check, number: int) -> None:
     """Creates accounts with the names that the list did not get, because other clients had filled it."""
-    fixture = listed_customer(ctx.run)
-    rest = itertools.islice(elements(fixture, ctx.operation.id), number, None)
+    fixture = listed_customer(at.run)
+    rest = itertools.islice(elements(fixture, at.operation.id), number, None)
     for each in itertools.takewhile(lambda each: each.kind, rest):
-        request = fixture.call(ctx.operation.id, each.bodies[0])
-        answer = ctx.send(request, f"an account with the name: {each.kind}")
+        request = fixture.call(at.operation.id, each.bodies[0])
+        answer = at.send(request, f"an account with the name: {each.kind}")
         if answer.succeeded:
-            _judge_text(ctx, answer, "name")
+            _judge_text(at, answer, "name")
 
 
 @check("create.echo", operations=("createBeneficiary", "createWallet"))
-def test_texts_of_all_kinds(ctx: CheckContext) -> None:
+def test_texts_of_all_kinds(at: Check) -> None:
     """Resources are created with the texts that no earlier one had in a field, in each field: each answer
     shows them as sent, unless the server refuses them."""
-    operation = ctx.operation.id
+    operation = at.operation.id
     pending = Pending(operation)
-    before = [creation.exchange for creation in creations(ctx.run, operation)]
-    if ctx.operation.traits.unique_pair:
-        before += _judged(ctx, small_list)
+    before = [creation.exchange for creation in creations(at.run, operation)]
+    if at.operation.traits.unique_pair:
+        before += _judged(at, small_list)
     for exchange in before:
         pending.had(exchange.call.document)
     for number, texts in enumerate(pending.turns()):
         what = f"texts that servers change ({number})"
-        fixture = created_in(ctx.run, operation)
+        fixture = created_in(at.run, operation)
         body = with_all_texts(fixture, operation)
-        send_with_texts(ctx, fixture, body, texts, f"created with {what}")
-    ctx.not_exercised("create.echo", "the server takes none of the texts, or has shown all of them before")
+        send_with_texts(at, fixture, body, texts, f"created with {what}")
+    at.not_exercised("create.echo", "the server takes none of the texts, or has shown all of them before")
 
 
 @check("beneficiary.update", "beneficiary.update-text-exact")
-def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
+def test_updates_with_texts_of_all_kinds(at: Check) -> None:
     """Each field of a beneficiary is changed to texts that servers are known to alter, all fields at once:
     each answer, and a read at the end, shows them as sent, unless the server refuses them."""
     exact = "beneficiary.update-text-exact"
-    rule, operation, fixture = "beneficiary.update", ctx.operation.id, ctx.account(fresh=True)
+    rule, operation, fixture = "beneficiary.update", at.operation.id, at.account(fresh=True)
     fixed, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
     plain = with_all_texts(fixture, "createBeneficiary")
     plain = {name: value for name, value in plain.items() if name not in fixed}
-    person, pending = Beneficiary(ctx, fixture), Pending(operation)
+    person, pending = Beneficiary(at, fixture), Pending(operation)
     precise = {place: PRECISE for place in places(operation) if place[0] in plain}
     for number, texts in enumerate((precise, *pending.turns())):
         what = f"a PATCH with texts that servers change ({number})"
@@ -315,31 +315,31 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
         patch = answer.call.document
         if texts is precise:
             sent = {name: patch[name] for name, _ in texts if name in patch}
-            judge_members(ctx, exact, answer, sent, what)
-            judge_last_words(ctx, rule, answer, texts, f"{what}, with what stands behind them")
+            judge_members(at, exact, answer, sent, what)
+            judge_last_words(at, rule, answer, texts, f"{what}, with what stands behind them")
         else:
             changed |= patch
-            judge_members(ctx, rule, answer, changed, what)
+            judge_members(at, rule, answer, changed, what)
     if changed:
         what = "a read after PATCHes with texts that servers change"
-        judge_members(ctx, rule, person.read_until(what, changed), changed, what)
-    ctx.not_exercised(rule, "the server takes none of the texts")
-    ctx.not_exercised(exact, "the server takes no text of all kinds of letters")
+        judge_members(at, rule, person.read_until(what, changed), changed, what)
+    at.not_exercised(rule, "the server takes none of the texts")
+    at.not_exercised(exact, "the server takes no text of all kinds of letters")
 
 
-def _judged(ctx: CheckContext, make: Callable[[Run, str], KnownList]) -> list[Exchange]:
+def _judged(at: Check, make: Callable[[Run, str], KnownList]) -> list[Exchange]:
     """Judges names or labels of a list's elements and returns their creates; none without such a list."""
-    name = ctx.operation.traits.free_text
+    name = at.operation.traits.free_text
     try:
-        creates = list(make(ctx.run, ctx.operation.traits.listed_by).created.values())
+        creates = list(make(at.run, at.operation.traits.listed_by).created.values())
     except Inconclusive:
         return []
     for exchange in creates:
         if name in exchange.call.document:
-            _judge_text(ctx, exchange, name)
+            _judge_text(at, exchange, name)
     return creates
 
 
-def _judge_text(ctx: CheckContext, created: Exchange, name: str) -> None:
+def _judge_text(at: Check, created: Exchange, name: str) -> None:
     text = created.call.document[name]
-    ctx.member("create.echo", "an element of a list", created, name, text)
+    at.member("create.echo", "an element of a list", created, name, text)

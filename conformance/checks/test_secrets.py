@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.members import furnish
 from conformance.checks.other_tenants import numbers_of
 from conformance.contract import signing
@@ -47,10 +47,10 @@ Vault = tuple[Account, list[Exchange]]
 _VAULT = Key[Vault]("an account with secrets in it")
 
 
-def new_vault(ctx: CheckContext) -> Vault:
+def new_vault(at: Check) -> Vault:
     """A new account with a destination of each kind that the server accepts. Raises Inconclusive if it
     refuses the sample."""
-    run, fixture = ctx.run, ctx.run.account(fresh=True)
+    run, fixture = at.run, at.run.account(fresh=True)
     created = [fixture.destination]
     wallet, bank = run.samples.wallet_destinations()[0], fixture.bank_account()
     # A server may mask only the numbers of the destination's type, or only addresses of one network.
@@ -61,66 +61,66 @@ def new_vault(ctx: CheckContext) -> Vault:
     rows = [bodies(fixture, CREATE, name) for name in ("an IBAN", "wallet")]
     for tries in (*rows, [other, numbered], [card], [beside]):
         calls = [fixture.call(CREATE, body) for body in tries]
-        answers = ctx.until_accepted(calls, "a destination whose number must stay hidden")
+        answers = at.until_accepted(calls, "a destination whose number must stay hidden")
         created += [answer for answer in answers if answer.succeeded]
     return fixture, created
 
 
 @check("secrets.hidden")
-def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
+def test_no_answer_shows_secrets(at: Check) -> None:
     """In an account with destinations of each kind the operation is called validly, as an idempotent replay
     and with all sorts of defects, with the numbers in the bodies: no answer has a full number or a signing
     secret."""
-    fixture, created = _vault(ctx)
+    fixture, created = _vault(at)
     numbers = numbers_of(created)
-    if not numbers and not telling_secrets(ctx.target):
+    if not numbers and not telling_secrets(at.target):
         raise Inconclusive(
             "the signing secrets are so short that they may stand in any text by chance",
             "Give the organizations secrets of 16 characters or more.",
         )
-    creates = created if ctx.operation.id == CREATE else []
-    for exchange in (*creates, *_answers(ctx, fixture, created)):
+    creates = created if at.operation.id == CREATE else []
+    for exchange in (*creates, *_answers(at, fixture, created)):
         what = f"{exchange.purpose}: an answer without secrets"
-        ctx.expect("secrets.hidden", what, secret_in(exchange, ctx.target, numbers), exchange)
+        at.expect("secrets.hidden", what, secret_in(exchange, at.target, numbers), exchange)
 
 
-def _vault(ctx: CheckContext) -> Vault:
-    if ctx.operation.traits.draws_on_funds:
-        fixture = ctx.run.account("payouts")
+def _vault(at: Check) -> Vault:
+    if at.operation.traits.draws_on_funds:
+        fixture = at.run.account("payouts")
         return fixture, [fixture.destination]
-    if ctx.operation.traits.disables:
-        return new_vault(ctx)
+    if at.operation.traits.disables:
+        return new_vault(at)
     with contextlib.suppress(Inconclusive):
-        return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx))
-    fixture = ctx.run.account()
-    return fixture, [fixture.destination] if ctx.operation.id in _NEAR else []
+        return at.run.cache.get(_VAULT, lambda: new_vault(at))
+    fixture = at.run.account()
+    return fixture, [fixture.destination] if at.operation.id in _NEAR else []
 
 
-def _answers(ctx: CheckContext, fixture: Account, created: Sequence[Exchange]) -> Iterator[Exchange]:
-    operation, creates = ctx.operation.id, ctx.operation.id == CREATE
+def _answers(at: Check, fixture: Account, created: Sequence[Exchange]) -> Iterator[Exchange]:
+    operation, creates = at.operation.id, at.operation.id == CREATE
     valid = created[-1].call if creates else fixture.call(operation)
     for each in created if creates else ():
         kind = each.call.document.get("type")
-        yield ctx.send(each.call, f"the key of a {kind} destination again")
+        yield at.send(each.call, f"the key of a {kind} destination again")
         if each.call is not valid and kind != "card":
-            for what, defective in _wrong_fields(ctx, each.call):
-                yield ctx.send(defective, f"a {kind} destination with {what}")
+            for what, defective in _wrong_fields(at, each.call):
+                yield at.send(defective, f"a {kind} destination with {what}")
     if not creates:
-        yield ctx.send(valid, "a valid request")
-    for what, defective in _defects(ctx, valid):
-        yield ctx.send(defective, what)
+        yield at.send(valid, "a valid request")
+    for what, defective in _defects(at, valid):
+        yield at.send(defective, what)
     if creates:
-        yield ctx.send(valid.signed(nonce=created[-1].nonce), "a nonce that was used before")
-        if ctx.target.secondary is not None:
-            yield ctx.send(renewed(valid), "another organization's request", "secondary")
+        yield at.send(valid.signed(nonce=created[-1].nonce), "a nonce that was used before")
+        if at.target.secondary is not None:
+            yield at.send(renewed(valid), "another organization's request", "secondary")
     if traits_of(ADDS_TO.get(operation)).creates == "payout_destination":
-        yield ctx.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")
-        yield ctx.send(valid.with_query({"size": 0}), "a size of 0")
+        yield at.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")
+        yield at.send(valid.with_query({"size": 0}), "a size of 0")
 
 
-def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
+def _defects(at: Check, valid: Call) -> Iterator[tuple[str, Call]]:
     """Requests with one defect each, whose error messages may quote the request."""
-    operation, (_, _, _, parent, _, *children) = ctx.operation, valid.path.split("/")
+    operation, (_, _, _, parent, _, *children) = at.operation, valid.path.split("/")
 
     def for_unknown(known: str) -> Call:
         return renewed(valid).but(target=valid.target.replace(known, unknown_like(known), 1))
@@ -132,7 +132,7 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     yield "a header left out", valid.signed(omit=("X-Signature",))
     yield "a timestamp of an hour ago", valid.signed(timestamp_offset=-3600)
     if operation.id == CREATE:
-        yield "an unknown API key", valid.signed(api_key=unknown_like(ctx.target.primary.api_key))
+        yield "an unknown API key", valid.signed(api_key=unknown_like(at.target.primary.api_key))
         yield "an empty nonce", valid.signed(empty=("X-Nonce",))
         yield "no key", valid.but(idempotency_key=None)
         yield "an unknown child", for_unknown(children[0])
@@ -145,19 +145,19 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     if valid.body:
         yield "a body cut short", renewed(valid).but(body=valid.body[:-1])
         yield "a body in an array", renewed(valid).with_json([valid.document])
-        yield from _wrong_fields(ctx, valid)
+        yield from _wrong_fields(at, valid)
 
 
-def _wrong_fields(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
+def _wrong_fields(at: Check, valid: Call) -> Iterator[tuple[str, Call]]:
     """The request with one invalid field, or without a required one."""
     wrong = {"country": "USA", "currency": "US", "note": 7, "label": ["x"], "account_type": ""}
     for name, value in wrong.items():
         if name in valid.document:
             yield f"a wrong {name}", renewed(valid).with_field(name, value)
-    for name in ctx.operation.required_fields:
+    for name in at.operation.required_fields:
         yield f"a body without {name}", renewed(valid).without_field(name)
     if {"iban", "account_number"} <= valid.document.keys():
-        for field in request_fields(ctx.operation.id):
+        for field in request_fields(at.operation.id):
             if not field.required and field.name not in wrong:
                 yield f"{field.name} in an array", renewed(valid).with_field(field.name, ["x"])
 
@@ -182,49 +182,49 @@ def _get(target: str) -> Call:
 
 
 @check(RULE)
-def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
+def test_undocumented_reads_are_guarded(at: Check) -> None:
     """GET on the addresses where a created resource may be readable, alone or in a list, shows it neither
     without authentication nor to another organization, also below the latter's own account; nor do documented
     paths with the id of its customer or account left empty."""
-    create = creations(ctx.run, ctx.operation.id)[0].exchange
-    for what, call in _reads(ctx, create):
-        _judge_read(ctx, create, call.but(auth=_UNSIGNED), f"{what} without authentication", "primary")
-        if ctx.target.secondary is not None:
-            _judge_read(ctx, create, call, f"{what} by another organization", "secondary")
-    if ctx.target.secondary is not None:
-        for what, call in (*_without_parent(ctx, create), *_below(ctx, create)):
-            _judge_read(ctx, create, call, what, "secondary")
+    create = creations(at.run, at.operation.id)[0].exchange
+    for what, call in _reads(at, create):
+        _judge_read(at, create, call.but(auth=_UNSIGNED), f"{what} without authentication", "primary")
+        if at.target.secondary is not None:
+            _judge_read(at, create, call, f"{what} by another organization", "secondary")
+    if at.target.secondary is not None:
+        for what, call in (*_without_parent(at, create), *_below(at, create)):
+            _judge_read(at, create, call, what, "secondary")
 
 
-def _judge_read(ctx: CheckContext, create: Exchange, call: Call, what: str, organization: str) -> None:
+def _judge_read(at: Check, create: Exchange, call: Call, what: str, organization: str) -> None:
     """Judges that an answer has no object with the id of a created resource and another documented member."""
-    answer, own, got = ctx.send(call, what, organization), identifier(create), ""
+    answer, own, got = at.send(call, what, organization), identifier(create), ""
     for each in all_objects(answer.document) if answer.succeeded else ():
-        others = [name for name in documented(ctx.operation.id) if name != "id" and name in each]
+        others = [name for name in documented(at.operation.id) if name != "id" and name in each]
         if each.get("id") == own and others:
             got = got or f"{answer.status} with {', '.join(['id', *others[:2]])}"
-    ctx.expect(RULE, f"{what}: no resource shown", unusable(answer, documented=False) or got, answer)
+    at.expect(RULE, f"{what}: no resource shown", unusable(answer, documented=False) or got, answer)
 
 
-def _reads(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, Call]]:
+def _reads(at: Check, create: Exchange) -> Iterator[tuple[str, Call]]:
     """Undocumented GETs that may show a created resource, with their names."""
     collection, own = create.call.path, identifier(create)
     alone = f"/v1/{collection.rpartition('/')[2]}"
-    targets = [collection] if ctx.operation.path not in _PATHS else []
-    if not _single(ctx.operation):
+    targets = [collection] if at.operation.path not in _PATHS else []
+    if not _single(at.operation):
         targets.append(f"{collection}/{own}")
     for target in (*targets, f"{alone}/{own}", f"{alone}?size={MAX_SIZE}"):
         path = target.replace(own, "{id}").split("/")
         yield f"GET {'/'.join(path[-2:])}", _get(target)
 
 
-def _without_parent(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, Call]]:
+def _without_parent(at: Check, create: Exchange) -> Iterator[tuple[str, Call]]:
     """GETs of a created resource and its list with an empty first id, which an access check may skip."""
     version, top, _, *rest = create.call.path.strip("/").split("/")
     collection = "/".join(["", version, top, "", *rest])
     for operation in OPERATIONS.values():
-        single = operation.path.endswith("}") and operation.path.rpartition("/")[0] == ctx.operation.path
-        if operation.method == "GET" and (single or operation.path == ctx.operation.path):
+        single = operation.path.endswith("}") and operation.path.rpartition("/")[0] == at.operation.path
+        if operation.method == "GET" and (single or operation.path == at.operation.path):
             what = f"{operation.id} with an empty id of the {top[:-1]}, by another organization"
             yield (
                 what,
@@ -232,36 +232,36 @@ def _without_parent(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, 
             )
 
 
-def _below(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, Call]]:
+def _below(at: Check, create: Exchange) -> Iterator[tuple[str, Call]]:
     """Undocumented GETs of a created resource below another organization's path, alone and in a list, where a
     server may check the owner of the path only."""
     try:
-        ids = ctx.run.account(owner="secondary").ids(ctx.operation.id)
+        ids = at.run.account(owner="secondary").ids(at.operation.id)
     except Inconclusive:
         return
-    path = ctx.operation.path.format(**{name: quoted(value) for name, value in ids.items()})
+    path = at.operation.path.format(**{name: quoted(value) for name, value in ids.items()})
     several, below = path.rpartition("/")[2], "below another organization's own path, by it"
-    if not _single(ctx.operation):
+    if not _single(at.operation):
         yield f"GET of a {several[:-1]} {below}", _get(f"{path}/{identifier(create)}")
-    if ctx.operation.path not in _PATHS:
+    if at.operation.path not in _PATHS:
         yield f"GET of the {several} {below}", _get(f"{path}?size={MAX_SIZE}")
 
 
 @check("secrets.hidden", operations=("createPayoutDestination",))
-def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
+def test_undocumented_reads_are_masked(at: Check) -> None:
     """The same addresses show their own organization no full number of a destination."""
-    create = creations(ctx.run, ctx.operation.id)[0].exchange
-    for what, call in _reads(ctx, create):
-        answer = ctx.send(call, what)
-        got = secret_in(answer, ctx.target, numbers_of([create]))
-        ctx.expect("secrets.hidden", f"{what}: masked numbers", got, answer)
+    create = creations(at.run, at.operation.id)[0].exchange
+    for what, call in _reads(at, create):
+        answer = at.send(call, what)
+        got = secret_in(answer, at.target, numbers_of([create]))
+        at.expect("secrets.hidden", f"{what}: masked numbers", got, answer)
 
 
 @check(RULE)
-def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
+def test_undocumented_changes_are_guarded(at: Check) -> None:
     """PUT and DELETE on a created resource have no effect without authentication or for another organization;
     nor has a payout from an account that the body names."""
-    create = creations(ctx.run, ctx.operation.id)[-1].exchange
+    create = creations(at.run, at.operation.id)[-1].exchange
     target = f"{create.call.path}/{identifier(create)}"
     nowhere = f"{create.call.path}/{unknown_like(identifier(create))}"
     put, delete = Call(None, "PUT", target, body=create.call.body), Call(None, "DELETE", target)
@@ -269,42 +269,42 @@ def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
         ("a PUT without authentication", put.but(auth=_UNSIGNED), "primary"),
         ("a DELETE without authentication", delete.but(auth=_UNSIGNED), "primary"),
     ]
-    if ctx.target.secondary is not None:
+    if at.target.secondary is not None:
         tries.append(("a PUT by another organization", put, "secondary"))
         tries.append(("a DELETE by another organization", delete, "secondary"))
-    if ctx.target.secondary is not None and ctx.operation.traits.draws_on_funds:
+    if at.target.secondary is not None and at.operation.traits.draws_on_funds:
         body = {**create.call.document, "account_id": create.call.path.split("/")[3]}
         payout = create.call.but(operation=None, target="/v1/transfers/payouts", idempotency_key=new_key())
         what = "a payout from another organization's account, which the body names"
         tries.append((what, payout.with_json(body), "secondary"))
     for what, call, organization in tries:
-        sent = [ctx.send(call, what, organization)]
+        sent = [at.send(call, what, organization)]
         if sent[0].succeeded:
             # A server that answers an unknown id alike carries nothing out.
-            sent.append(ctx.send(call.but(target=nowhere), f"{what} of an unknown id", organization))
+            sent.append(at.send(call.but(target=nowhere), f"{what} of an unknown id", organization))
         done = sent[0].succeeded and not sent[-1].succeeded
         got = unusable(sent[0], documented=False) or (sent[0].described() if done else "")
-        ctx.expect(RULE, f"{what}: not carried out", got, *sent)
+        at.expect(RULE, f"{what}: not carried out", got, *sent)
 
 
 @check("tenancy.foreign-parent", operations=OPERATION_SETS["read"])
-def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
+def test_foreign_parent_in_the_query(at: Check) -> None:
     """An own list or resource, read with another organization's path parameters in the query, shows nothing
     of that organization."""
-    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
-    read = "list" if ctx.operation.is_list else "resource"
-    if ctx.operation.is_list:
+    own, foreign = at.run.account("tenant"), at.run.account("tenant", "secondary")
+    read = "list" if at.operation.is_list else "resource"
+    if at.operation.is_list:
         with contextlib.suppress(Inconclusive):
-            furnish(foreign, ctx.operation)
+            furnish(foreign, at.operation)
     what = f"the {read} of the other organization, by itself"
-    theirs = ctx.shown(foreign.call(ctx.operation.id), what, "secondary")
-    ids = {name: foreign.ids(ctx.operation.id)[name] for name in parameters(ctx.operation.id)}
+    theirs = at.shown(foreign.call(at.operation.id), what, "secondary")
+    ids = {name: foreign.ids(at.operation.id)[name] for name in parameters(at.operation.id)}
     what = f"an own {read} with the ids of another organization's parents in its query"
-    answer = ctx.send(own.call(ctx.operation.id).with_query(ids), what)
+    answer = at.send(own.call(at.operation.id).with_query(ids), what)
     if _ids(theirs):
         common = _ids(answer) & _ids(theirs)
         got = unusable(answer) or (f"{len(common)} elements of the other's list" if common else "")
-        ctx.expect("tenancy.foreign-parent", f"{what}: none of its elements", got, answer, theirs)
+        at.expect("tenancy.foreign-parent", f"{what}: none of its elements", got, answer, theirs)
 
 
 def _ids(answer: Exchange) -> set[str]:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 
 from conformance.checks.auth_probes import AuthProbes, sound
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, table
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
@@ -66,75 +66,75 @@ def _recased(mistake: str, secret: str) -> list[str]:
     return [name for name, other in cases.items() if other != secret][:1]
 
 
-def _query_turn(at: Engine, before: str) -> Iterator[tuple[str, str]]:
+def _query_turn(engine: Engine, before: str) -> Iterator[tuple[str, str]]:
     """Yields the mistake of this operation, if any, and a query that reveals it."""
-    turn, pause = divmod(list(OPERATIONS).index(at.operation), 2)
+    turn, pause = divmod(list(OPERATIONS).index(engine.operation), 2)
     if not pause:
         mistake, parameter = QUERY_TURNS[turn % len(QUERY_TURNS)]
         yield mistake, f"{before}&{parameter}"
 
 
 @check("auth.signature")
-def test_signatures_of_another_making(ctx: CheckContext) -> None:
+def test_signatures_of_another_making(at: Check) -> None:
     """Signatures with other secrets, digests and orders of parts, and correct ones altered, are refused; one
     with a random secret comes from the second organization."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at)
     probes.batch(_made_otherwise(probes))
     name, auth = "a signature made with a random secret", Auth(secret=secrets.token_hex(20))
     second = probes.second
     second.batch([second.case("auth.signature", name, auth=auth)])
 
 
-def _made_otherwise(at: Engine) -> Iterator[Case]:
-    rule, target = "auth.signature", at.ctx.target
+def _made_otherwise(engine: Engine) -> Iterator[Case]:
+    rule, target = "auth.signature", engine.at.target
     others = [("an empty secret", "")]
     if target.secondary is not None:
         others.append(("another organization's secret", target.secondary.secret))
     for what, secret in others:
         if secret != target.primary.secret:
-            yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
-    for mistake in ("API key as secret", "base64", *_recased(at.turn(TURNS), target.primary.secret)):
-        yield at.mistake(rule, mistake)
+            yield engine.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
+    for mistake in ("API key as secret", "base64", *_recased(engine.turn(TURNS), target.primary.secret)):
+        yield engine.mistake(rule, mistake)
     for mistake in CHANGED:
-        yield at.mistake(rule, mistake)
+        yield engine.mistake(rule, mistake)
     for character, what in (("0", "zeros"), ("z", "letters z")):
-        yield at.case(rule, f"a signature of 64 {what}", auth=Auth(signature=character * 64))
+        yield engine.case(rule, f"a signature of 64 {what}", auth=Auth(signature=character * 64))
     # Neither a bearer token nor a claimed local address replaces the signature.
     beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
     name = "a wrong signature beside a bearer token and X-Forwarded-For: 127.0.0.1"
-    yield at.case(rule, name, headers=beside, auth=Auth(mistake="other middle digit"))
+    yield engine.case(rule, name, headers=beside, auth=Auth(mistake="other middle digit"))
 
 
-@table("auth.signed-method", at=AuthProbes)
-def test_method_is_signed(at: Engine) -> Iterator[Case]:
+@table("auth.signed-method", engine=AuthProbes)
+def test_method_is_signed(engine: Engine) -> Iterator[Case]:
     """Requests signed for another method, for the method in lower case, or without one, are refused."""
     rule = "auth.signed-method"
     for mistake in ("no method", "signed as GET", "signed as POST", "signed as PATCH", "lower-case method"):
-        if mistake != f"signed as {at.ctx.operation.method}":
-            yield at.mistake(rule, mistake)
+        if mistake != f"signed as {engine.at.operation.method}":
+            yield engine.mistake(rule, mistake)
 
 
-def _paths(at: Engine) -> Iterator[Case]:
+def _paths(engine: Engine) -> Iterator[Case]:
     """Requests signed for another path than their own."""
-    other = "listVirtualAccounts" if at.operation.endswith(("Wallet", "Wallets")) else "listWallets"
-    path = at.ctx.run.account("authentication").call(other).target
+    other = "listVirtualAccounts" if engine.operation.endswith(("Wallet", "Wallets")) else "listWallets"
+    path = engine.at.run.account("authentication").call(other).target
     rows = {
         "a request signed without its path": Auth(signed_target=""),
-        "a request signed without the last segment": Auth(signed_target=at.target().rpartition("/")[0]),
+        "a request signed without the last segment": Auth(signed_target=engine.target().rpartition("/")[0]),
         "a request signed for the path of another operation": Auth(signed_target=path),
     }
-    yield from at.cases("auth.signed-path", rows)
-    for mistake in filter(None, ("no /v1", "trailing slash", at.turn(HOSTS))):
-        yield at.mistake("auth.signed-path", mistake)
-    for name in at.ctx.operation.path_parameters:
-        auth = Auth(signed_target=at.target({name: UNKNOWN}))
-        yield at.case("auth.signed-path", f"a request signed for another {name}", auth=auth)
+    yield from engine.cases("auth.signed-path", rows)
+    for mistake in filter(None, ("no /v1", "trailing slash", engine.turn(HOSTS))):
+        yield engine.mistake("auth.signed-path", mistake)
+    for name in engine.at.operation.path_parameters:
+        auth = Auth(signed_target=engine.target({name: UNKNOWN}))
+        yield engine.case("auth.signed-path", f"a request signed for another {name}", auth=auth)
 
 
 @check("auth.signed-path")
-def test_path_is_signed(ctx: CheckContext) -> None:
+def test_path_is_signed(at: Check) -> None:
     """Requests signed without /v1, with a slash more, cut short, for other resources or decoded: refused."""
-    engine = AuthProbes(ctx)
+    engine = AuthProbes(at)
     engine.batch(_paths(engine))
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
     last, decoded = parameters(engine.operation)[-1], Auth(signed_target=engine.target())
@@ -142,25 +142,25 @@ def test_path_is_signed(ctx: CheckContext) -> None:
     answer = engine.send(engine.call(case), name)
     if answer.refused and not answer.refused_authentication:
         # A router may not find the encoded path.
-        ctx.unclear(rule, f"{name} was answered {answer.described()}", answer)
+        at.unclear(rule, f"{name} was answered {answer.described()}", answer)
     else:
         engine.judge(case, answer)
 
 
-@table("auth.path-as-sent", at=sound)
-def test_path_as_sent(at: Engine) -> Iterator[Case]:
+@table("auth.path-as-sent", engine=sound)
+def test_path_as_sent(engine: Engine) -> Iterator[Case]:
     """A path percent-encoded in one character, in both cases, signed as sent, passes authentication."""
-    last = parameters(at.operation)[-1]
+    last = parameters(engine.operation)[-1]
     for how, whose in (("upper-case", ENCODED), ("lower-case", ENCODED_LOWER)):
         name = f"a path percent-encoded with {how} digits, signed as sent"
-        yield at.case("auth.path-as-sent", name, whose={last: whose})
+        yield engine.case("auth.path-as-sent", name, whose={last: whose})
 
 
 #: Filter -> a valid value.
 _FILTERS = {"currency": "USDC", "statuses": "active"}
 
 
-def _queries(at: Engine, first: str, second: str) -> Iterator[Case]:
+def _queries(engine: Engine, first: str, second: str) -> Iterator[Case]:
     """Requests with a query of two parameters and a percent-encoded one that are signed for another query.
     Where sorting and encoding could mask each other, the query has only one of them."""
     rule, whole = "auth.signed-query", f"{first}&{second}&probe=%5F"
@@ -169,29 +169,29 @@ def _queries(at: Engine, first: str, second: str) -> Iterator[Case]:
         ("for the query in reverse order", "&".join(reversed(whole.split("&")))),
         ("for the first parameter only", first),
     ):
-        auth = Auth(signed_target=f"{at.target()}?{query}")
-        yield at.case(rule, f"a request signed {how}", query=whole, auth=auth)
+        auth = Auth(signed_target=f"{engine.target()}?{query}")
+        yield engine.case(rule, f"a request signed {how}", query=whole, auth=auth)
     for mistake, sent in (
         ("no query", whole),
         ("sorted query", f"{first}&{second}"),
         ("decoded target", f"{second}&probe=%5F&{first}"),
         ("lower-case escapes", whole),
-        *_query_turn(at, f"{first}&{second}"),
+        *_query_turn(engine, f"{first}&{second}"),
     ):
-        yield at.mistake(rule, mistake, query=sent)
+        yield engine.mistake(rule, mistake, query=sent)
 
 
 @check("auth.signed-query")
-def test_query_is_signed(ctx: CheckContext) -> None:
+def test_query_is_signed(at: Check) -> None:
     """Requests signed without the query, for other values, in another order, decoded, re-encoded or cut, or
     for a query that is not sent, are refused. Operations without parameters get unknown ones."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at)
     rule = "auth.signed-query"
-    first, second = ("size=2", "page=2") if ctx.operation.is_list else ("second=2", "first=1")
-    if filters := [name for name in _FILTERS if name in ctx.operation.query_parameters]:
+    first, second = ("size=2", "page=2") if at.operation.is_list else ("second=2", "first=1")
+    if filters := [name for name in _FILTERS if name in at.operation.query_parameters]:
         second = f"{second}&{filters[0]}={_FILTERS[filters[0]]}"
     sent, name = f"{first}&{second}&probe=%5F", "a request with a query, signed as sent"
-    valid = ctx.send(probes.valid().with_query(sent), name)
+    valid = at.send(probes.valid().with_query(sent), name)
     engine = probes
     try:
         probes.passed(valid)
@@ -200,9 +200,9 @@ def test_query_is_signed(ctx: CheckContext) -> None:
         # A server that does not sign the query refuses the valid request and accepts others.
         for case in _queries(engine, first, second):
             answer = engine.send(engine.call(case), case.name)
-            if not ctx.usable(rule, answer) or answer.refused_authentication:
+            if not at.usable(rule, answer) or answer.refused_authentication:
                 reason = f"{name} was answered {valid.described()}"
-                ctx.unclear(rule, reason, valid, cause="auth.query-as-sent")
+                at.unclear(rule, reason, valid, cause="auth.query-as-sent")
             else:
                 engine.judge(case, answer)
     unsent = Auth(signed_target=f"{engine.target()}?{sent}")
@@ -226,23 +226,23 @@ DATE_QUERIES = (
 )
 
 
-@table("auth.query-as-sent", at=sound)
-def test_query_as_sent(at: Engine) -> Iterator[Case]:
+@table("auth.query-as-sent", engine=sound)
+def test_query_as_sent(engine: Engine) -> Iterator[Case]:
     """Parameters in several orders and encodings, signed as sent, pass authentication."""
-    dates = DATE_QUERIES if "start_date" in at.ctx.operation.query_parameters else ()
+    dates = DATE_QUERIES if "start_date" in engine.at.operation.query_parameters else ()
     for query in (*QUERIES, *dates):
-        yield at.case("auth.query-as-sent", f"the query {query}, signed as sent", query=query)
+        yield engine.case("auth.query-as-sent", f"the query {query}, signed as sent", query=query)
 
 
-def _timestamps_and_nonces(at: Engine) -> Iterator[Case]:
+def _timestamps_and_nonces(engine: Engine) -> Iterator[Case]:
     """Requests signed for another timestamp or nonce, without one, or for the nonce in upper case."""
     for mistake in ("1 s earlier", "1 s later", "no timestamp"):
-        yield at.mistake("auth.signed-timestamp", mistake)
+        yield engine.mistake("auth.signed-timestamp", mistake)
     rule, nonce = "auth.signed-nonce", _lettered_nonce()
     auth = Auth(nonce=nonce, signed_nonce=nonce[::-1])
-    yield at.case(rule, "a request signed for another nonce", auth=auth)
-    yield at.mistake(rule, "no nonce")
-    yield at.mistake(rule, "upper-case nonce", Auth(nonce=_lettered_nonce()))
+    yield engine.case(rule, "a request signed for another nonce", auth=auth)
+    yield engine.mistake(rule, "no nonce")
+    yield engine.mistake(rule, "upper-case nonce", Auth(nonce=_lettered_nonce()))
 
 
 def _lettered_nonce() -> str:
@@ -251,20 +251,20 @@ def _lettered_nonce() -> str:
 
 
 @check("auth.signed-timestamp", "auth.signed-nonce")
-def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
+def test_timestamp_and_nonce_are_signed(at: Check) -> None:
     """Requests signed for another timestamp or nonce, without it, or for the nonce in upper case: refused."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at)
     probes.batch(_timestamps_and_nonces(probes))
-    first = probes.passed(ctx.send(probes.valid(), "a valid request, which comes again with another nonce"))
+    first = probes.passed(at.send(probes.valid(), "a valid request, which comes again with another nonce"))
     name = "an accepted request again, with another nonce but its signature"
     again = Auth(timestamp=first.timestamp, signed_nonce=first.nonce)
     probes.sound.batch([probes.sound.case("auth.signed-nonce", name, body=first.call.body, auth=again)])
 
 
-@table("auth.no-separators", at=AuthProbes)
-def test_no_separators(at: Engine) -> Iterator[Case]:
+@table("auth.no-separators", engine=AuthProbes)
+def test_no_separators(engine: Engine) -> Iterator[Case]:
     """Requests signed with separators between the parts of the signature string are refused."""
     for mistake in SEPARATORS:
-        yield at.mistake("auth.no-separators", mistake)
-    if at.ctx.operation.request_schema is not None and at.turn((True, False)):
-        yield at.mistake("auth.no-separators", BEFORE_BODY)
+        yield engine.mistake("auth.no-separators", mistake)
+    if engine.at.operation.request_schema is not None and engine.turn((True, False)):
+        yield engine.mistake("auth.no-separators", BEFORE_BODY)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.auth_probes import AuthProbes, sound
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, table
 from conformance.wire.messages import Auth, Exchange, to_json
 from conformance.world.case import Case
@@ -23,9 +23,9 @@ _LONG, _SHORT = 66_000, 1
 LETTERS = "é東🏦"
 
 
-def lettered(at: Engine) -> dict[str, Any]:
+def lettered(engine: Engine) -> dict[str, Any]:
     """A valid body with non-ASCII letters."""
-    return {**at.document(), at.traits.free_text: f"conformance {marker()} {LETTERS}"}
+    return {**engine.document(), engine.traits.free_text: f"conformance {marker()} {LETTERS}"}
 
 
 def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
@@ -51,34 +51,36 @@ _OF_BODIES = (
 )
 
 
-@table("auth.signed-body", at=AuthProbes)
-def test_body_is_signed(at: Engine) -> Iterator[Case]:
+@table("auth.signed-body", engine=AuthProbes)
+def test_body_is_signed(engine: Engine) -> Iterator[Case]:
     """Bodies that differ from the signed one in a value, the end, white space, order or escapes, and bodies
     declared as text or a form and signed as empty, are refused."""
-    rule, text = "auth.signed-body", at.traits.free_text
-    document = lettered(at)
+    rule, text = "auth.signed-body", engine.traits.free_text
+    document = lettered(engine)
     body = to_json(document)
     changed = to_json({**document, text: document[text].replace("conformance", "conformancE")})
 
     def signed(name: str, sent: bytes, over: bytes) -> Case:
         # A server may limit the length of bodies.
         long = len(sent) > 4096
-        control = at.case("auth.body-as-sent", "the same long body, signed as it is sent", body=sent)
-        return at.case(rule, name, body=sent, auth=Auth(signed_body=over), control=control if long else None)
+        control = engine.case("auth.body-as-sent", "the same long body, signed as it is sent", body=sent)
+        return engine.case(
+            rule, name, body=sent, auth=Auth(signed_body=over), control=control if long else None
+        )
 
     yield signed("a body with one letter changed after signing", changed, body)
     yield signed("a body with a member added after signing", to_json({**document, "x": 1}), body)
     for mistake in _OF_BODIES:
         if mistake != "sorted body" or list(document) != sorted(document):
-            yield at.mistake(rule, mistake, body=body)
+            yield engine.mistake(rule, mistake, body=body)
     # A server that parses one media type may verify others over an empty body.
     unread = ["text/plain"]
-    if at.turn((False, True)):
+    if engine.turn((False, True)):
         # Some frameworks parse a form before the signature is verified.
         unread.append("application/x-www-form-urlencoded")
     for kind in unread:
         name = f"a body declared as {kind}, signed as empty"
-        yield at.case(rule, name, content_type=kind, auth=Auth(signed_body=b""))
+        yield engine.case(rule, name, content_type=kind, auth=Auth(signed_body=b""))
     padded = body.ljust(2 * FIRST)
     yield signed("a body of which half was signed", padded, half(padded))
     name = "a long body with its last byte changed after signing"
@@ -90,49 +92,49 @@ def test_body_is_signed(at: Engine) -> Iterator[Case]:
         yield signed(f"a body sent {how}, signed without that", other, body)
 
 
-@table("auth.signed-empty-body", at=AuthProbes)
-def test_absent_body_is_signed_as_empty(at: Engine) -> Iterator[Case]:
+@table("auth.signed-empty-body", engine=AuthProbes)
+def test_absent_body_is_signed_as_empty(engine: Engine) -> Iterator[Case]:
     """Requests without a body, signed over one, are refused; on POST also those with an unsigned body."""
     rule = "auth.signed-empty-body"
     for mistake in ("empty object as body", "null as body"):
-        yield at.mistake(rule, mistake)
-    yield at.case(rule, "a request without a body, signed over ' '", auth=Auth(signed_body=b" "))
-    if at.ctx.operation.is_post:
+        yield engine.mistake(rule, mistake)
+    yield engine.case(rule, "a request without a body, signed over ' '", auth=Auth(signed_body=b" "))
+    if engine.at.operation.is_post:
         name = "a request with the body {}, signed as empty"
-        yield at.case(rule, name, body=b"{}", auth=Auth(signed_body=b""))
+        yield engine.case(rule, name, body=b"{}", auth=Auth(signed_body=b""))
 
 
-def _bodies_as_sent(at: Engine) -> Iterator[Case]:
+def _bodies_as_sent(engine: Engine) -> Iterator[Case]:
     """Bodies with white space, in another order, with non-ASCII letters and with escapes."""
 
     def sent(what: str, body: bytes) -> Case:
-        return at.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
+        return engine.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
 
     escaped = (
-        json.dumps(lettered(at), separators=(",", ":"))
+        json.dumps(lettered(engine), separators=(",", ":"))
         .replace("\\ud83c", "\\uD83C")
         .replace("conformance ", "conformance\\/ 50%25+1 ")
     )
-    apart = to_json(lettered(at)).replace(b"conformance", b"conforme\xcc\x81")
-    reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2) + "\n"
-    yield sent("a body with letters outside ASCII", to_json(lettered(at)))
+    apart = to_json(lettered(engine)).replace(b"conformance", b"conforme\xcc\x81")
+    reversed_body = json.dumps(dict(reversed(lettered(engine).items())), ensure_ascii=False, indent=2) + "\n"
+    yield sent("a body with letters outside ASCII", to_json(lettered(engine)))
     yield sent("a body with escapes", escaped.encode())
     yield sent("a body with a letter and its accent apart", apart)
     yield sent("an indented body in another order", reversed_body.encode())
 
 
-def _spaced_body(at: Engine, spaces: int) -> Case:
+def _spaced_body(engine: Engine, spaces: int) -> Case:
     """A body surrounded by white space, so many `spaces` of it trailing."""
-    body = b" \r\n\t" + to_json(lettered(at)) + b"\r\n" + b" " * spaces
+    body = b" \r\n\t" + to_json(lettered(engine)) + b"\r\n" + b" " * spaces
     name = "a body with much white space around it, signed as sent"
-    return at.case("auth.body-as-sent", name, body=body)
+    return engine.case("auth.body-as-sent", name, body=body)
 
 
 @check("auth.body-as-sent")
-def test_body_as_sent(ctx: CheckContext) -> None:
+def test_body_as_sent(at: Check) -> None:
     """Bodies with white space, in another order, with non-ASCII letters or escapes, and a long one, signed as
     sent, pass authentication."""
-    engine = sound(ctx)
+    engine = sound(at)
     engine.batch(_bodies_as_sent(engine))
     case = _spaced_body(engine, _LONG)
     answer = engine.send(engine.call(case), case.name)
@@ -146,40 +148,40 @@ def test_body_as_sent(ctx: CheckContext) -> None:
 # ---------------------------------------------------------------------- how bodies are sent
 
 
-def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> None:
+def _judge_accepted(at: Check, rule: str, what: str, **changes: Any) -> None:
     """Judges that a valid request is accepted with changes to its form, if it is without them."""
-    usual = ctx.valid()
-    answer = ctx.send(usual.but(**changes), what)
-    ctx.accepted_as(rule, answer, usual)
+    usual = at.valid()
+    answer = at.send(usual.but(**changes), what)
+    at.accepted_as(rule, answer, usual)
 
 
 @check("http.charset-parameter")
-def test_charset_parameter(ctx: CheckContext) -> None:
+def test_charset_parameter(at: Check) -> None:
     """A valid body declared as application/json; charset=utf-8 is accepted."""
     declared = "application/json; charset=utf-8"
     what = f"a valid body declared as {declared}"
-    _judge_accepted(ctx, "http.charset-parameter", what, content_type=declared)
+    _judge_accepted(at, "http.charset-parameter", what, content_type=declared)
 
 
 class _Chunks(AuthProbes):
     """Engine of chunked bodies. Without its body, an update is signed as empty, and may be accepted."""
 
     def judge(self, case: Case, answer: Exchange) -> None:
-        text = self.ctx.operation.traits.free_text
+        text = self.at.operation.traits.free_text
         taken = answer.get(text) == answer.call.document.get(text)
         if taken or not (answer.succeeded and answer.method == "PATCH"):
             super().judge(case, answer)
 
 
 @check("http.chunked-body", "auth.signed-body")
-def test_chunked_body(ctx: CheckContext) -> None:
+def test_chunked_body(at: Check) -> None:
     """A chunked body, signed over its bytes, is accepted; signed as empty or over a byte more, refused."""
     what, chunked = "a valid body sent in chunks", (("Transfer-Encoding", "chunked"),)
-    _judge_accepted(ctx, "http.chunked-body", what, headers=chunked)
-    at = _Chunks(ctx)
-    body = to_json(at.document())
+    _judge_accepted(at, "http.chunked-body", what, headers=chunked)
+    engine = _Chunks(at)
+    body = to_json(engine.document())
     rows = {
         f"{what}, {how}": {"headers": chunked, "body": body, "auth": Auth(signed_body=signed)}
         for how, signed in (("signed as empty", b""), ("signed with a byte more", body + b" "))
     }
-    at.batch(at.cases("auth.signed-body", rows))
+    engine.batch(engine.cases("auth.signed-body", rows))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, Step
 from conformance.checks.other_tenants import IN_TURN, LEAK, between_organizations, near
 from conformance.checks.side_effects import UNTOUCHED, owner
@@ -45,19 +45,19 @@ _TENANTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 }
 
 
-def account(ctx: CheckContext, name: str) -> Account:
+def account(at: Check, name: str) -> Account:
     """Returns the account of a tenant: for payouts the funded one, whose balances alone show an effect."""
     purpose, whose, _ = _TENANTS[name]
-    funded = name == "own" and ctx.operation.traits.draws_on_funds
-    return ctx.account() if funded else ctx.run.account(purpose, whose)
+    funded = name == "own" and at.operation.traits.draws_on_funds
+    return at.account() if funded else at.run.account(purpose, whose)
 
 
-def tenant(ctx: CheckContext, name: str) -> Engine:
+def tenant(at: Check, name: str) -> Engine:
     """Returns the engine of a tenant, which names resources of others."""
     _, whose, neighbours = _TENANTS[name]
-    others = {kind: functools.partial(account, ctx, other) for kind, other in neighbours.items()}
+    others = {kind: functools.partial(account, at, other) for kind, other in neighbours.items()}
     organization = "secondary" if whose == "secondary" else "primary"
-    return Engine(ctx, functools.partial(account, ctx, name), others=others, organization=organization)
+    return Engine(at, functools.partial(account, at, name), others=others, organization=organization)
 
 
 # ---------------------------------------------------------------------- paths
@@ -143,64 +143,66 @@ _OTHER = {
 }
 
 
-def _cases(at: Engine, rule: str, row: ForeignPath) -> Iterator[Case]:
+def _cases(engine: Engine, rule: str, row: ForeignPath) -> Iterator[Case]:
     """Yields the request of a row, if the target has its owners, and that with the body {}."""
     owners = {row.top, row.rest}
-    if COUSIN in owners and at.ctx.target.primary.other_customer_id is None:
+    if COUSIN in owners and engine.at.target.primary.other_customer_id is None:
         return
-    if (FOREIGN in owners and at.ctx.target.secondary is None) or not row.where(at.ctx.operation):
+    if (FOREIGN in owners and engine.at.target.secondary is None) or not row.where(engine.at.operation):
         return
-    first, *rest = parameters(at.operation)
+    first, *rest = parameters(engine.operation)
     whose, changes = {first: row.top, **dict.fromkeys(rest, row.rest)}, dict[str, Any]()
-    if row.body != "own" and at.ctx.operation.request_schema is not None:
-        if (body := _body(at, row)) is None:
+    if row.body != "own" and engine.at.operation.request_schema is not None:
+        if (body := _body(engine, row)) is None:
             return
         changes["body"] = to_json(body)
-    yield at.case(rule, row.name, whose=whose, query=_part(at) if row.body == "other" else "", **changes)
-    if row.empty and at.traits.subset_of:
-        yield at.case(rule, f"{row.name}, with the body {{}}", whose=whose, body=b"{}")
+    yield engine.case(
+        rule, row.name, whose=whose, query=_part(engine) if row.body == "other" else "", **changes
+    )
+    if row.empty and engine.traits.subset_of:
+        yield engine.case(rule, f"{row.name}, with the body {{}}", whose=whose, body=b"{}")
 
 
-def _body(at: Engine, row: ForeignPath) -> dict[str, Any] | None:
+def _body(engine: Engine, row: ForeignPath) -> dict[str, Any] | None:
     """Returns the body of a row; None where the target has only one pair of a wallet."""
-    operation, whose = at.operation, at.other(FOREIGN) if row.top == FOREIGN else at.fixture
+    operation, whose = engine.operation, engine.other(FOREIGN) if row.top == FOREIGN else engine.fixture
     if row.body == "taken":
-        samples = at.ctx.run.samples
+        samples = engine.at.run.samples
         if len(samples.wallet_pairs) < 2:
             return None
-        at.ctx.run.cache.get(_WALLET, lambda: whose.create(operation, samples.wallet(1)))
+        engine.at.run.cache.get(_WALLET, lambda: whose.create(operation, samples.wallet(1)))
         return samples.wallet(1)
     shape = _OTHER.get(operation, SAMPLE)
-    other = row.body == "other" and accepts(at.ctx.run, operation, shape)
+    other = row.body == "other" and accepts(engine.at.run, operation, shape)
     return accepted_body(whose, operation, shape) if other else whose.body(operation)
 
 
-def _part(at: Engine) -> str:
+def _part(engine: Engine) -> str:
     """Returns the query of page 2 of size 1 of a list, with a value for each filter."""
-    if not at.ctx.operation.is_list:
+    if not engine.at.operation.is_list:
         return ""
-    named, style = {*at.ctx.operation.query_parameters}, at.ctx.target.array_style
+    named, style = {*engine.at.operation.query_parameters}, engine.at.target.array_style
     filters: Parameters = []
     if {"status", "statuses"} & named:
-        filters += status_filter(at.operation, style, "active")
+        filters += status_filter(engine.operation, style, "active")
     if "currency" in named:
-        filters.append(("currency", str(at.fixture.body(ADDS_TO[at.operation])["currency"])))
+        filters.append(("currency", str(engine.fixture.body(ADDS_TO[engine.operation])["currency"])))
     dates = {"start_date": "2000-01-01T00:00:00Z", "end_date": "2100-01-01T00:00:00Z"}
     filters += [(name, date) for name, date in dates.items() if name in named]
     return urlencode(query(2, 1, filters), quote_via=quote)
 
 
-def _near(at: Engine, rule: str) -> Iterator[Case]:
+def _near(engine: Engine, rule: str) -> Iterator[Case]:
     """Yields ids like the existing ones, a member that all objects inherit, and another kind's id."""
-    top, *children = parameters(at.operation)
+    top, *children = parameters(engine.operation)
     for name in [top] if rule == UNKNOWN_PARENT else children:
-        known, inherited = at.ids[name], at.turn(INHERITED)
-        turn = at.turn(IN_TURN, parameters(at.operation).index(name))
+        known, inherited = engine.ids[name], engine.turn(INHERITED)
+        turn = engine.turn(IN_TURN, parameters(engine.operation).index(name))
         ids = [*near(known, turn), (f"the id {inherited}", inherited)]
         with contextlib.suppress(Inconclusive):
-            ids.append(("the id of another kind of resource", _of_another_kind(at.fixture, name)))
+            ids.append(("the id of another kind of resource", _of_another_kind(engine.fixture, name)))
         for what, other in ids:
-            yield at.case(rule, f"{name}: {what}", whose={name: NEAR + other})
+            yield engine.case(rule, f"{name}: {what}", whose={name: NEAR + other})
 
 
 def _of_another_kind(fixture: Account, name: str) -> str:
@@ -212,129 +214,129 @@ def _of_another_kind(fixture: Account, name: str) -> str:
 # ---------------------------------------------------------------------- checks
 
 
-def judge_rows(ctx: CheckContext, rule: str, *watched: str) -> None:
+def judge_rows(at: Check, rule: str, *watched: str) -> None:
     """Sends the rows of a rule, and judges answers, effects on the watched tenants, and leaks."""
     steps: list[Step] = []
     for row in ROWS[rule]:
-        if row.caller != "cousin" or ctx.target.primary.other_customer_id is not None:
-            at = tenant(ctx, row.caller)
-            steps += at.steps(_cases(at, rule, row))
-    own = tenant(ctx, "own")
+        if row.caller != "cousin" or at.target.primary.other_customer_id is not None:
+            engine = tenant(at, row.caller)
+            steps += engine.steps(_cases(engine, rule, row))
+    own = tenant(at, "own")
     if rule in (UNKNOWN_PARENT, MISSING):
         steps += own.steps(_near(own, rule))
-    watch = [tenant(ctx, name) for name in watched]
-    reads = rule == PARENT and ctx.operation.method == "GET"
+    watch = [tenant(at, name) for name in watched]
+    reads = rule == PARENT and at.operation.method == "GET"
     answers = own.batch(
-        _after_owners(ctx, steps) if reads else steps,
+        _after_owners(at, steps) if reads else steps,
         watch,
-        between_organizations(ctx),
+        between_organizations(at),
         "requests for resources of others",
     )
     if reads and answers[-1].refused:
-        _judge_owner(ctx, answers[-1])
+        _judge_owner(at, answers[-1])
 
 
-def _after_owners(ctx: CheckContext, steps: Sequence[Step]) -> Iterator[Step]:
+def _after_owners(at: Check, steps: Sequence[Step]) -> Iterator[Step]:
     """Yields steps; before those of each organization, the other one reads what these ask for, which a cache
     that ignores credentials would then answer."""
     reader = ""
     for step in steps:
-        if reader != owner(step.at.fixture):
-            reader, theirs = owner(step.at.fixture), step.at.other(FOREIGN)
-            request = theirs.call(ctx.operation.id)
-            ctx.shown(request, "the owner reads what another will ask for", owner(theirs))
+        if reader != owner(step.engine.fixture):
+            reader, theirs = owner(step.engine.fixture), step.engine.other(FOREIGN)
+            request = theirs.call(at.operation.id)
+            at.shown(request, "the owner reads what another will ask for", owner(theirs))
         yield step
 
 
-def _judge_owner(ctx: CheckContext, refusal: Exchange) -> None:
+def _judge_owner(at: Check, refusal: Exchange) -> None:
     """Judges that the owner is not answered with another's refusal from a cache; it may be locked out."""
     what = "the owner reads what another organization was just refused"
-    own = account(ctx, "own").call(ctx.operation.id)
+    own = account(at, "own").call(at.operation.id)
     # A replica may lag.
-    answer = ctx.shown(own.but(target=refusal.call.target), what)
-    elsewhere = ctx.run.account("sibling tenant").call(ctx.operation.id)
+    answer = at.shown(own.but(target=refusal.call.target), what)
+    elsewhere = at.run.account("sibling tenant").call(at.operation.id)
     alike = answer.refused and answer.status == refusal.status
-    if answer.succeeded or (alike and ctx.send(elsewhere, "the owner reads another address").succeeded):
-        ctx.accepted(PARENT, what, answer, refusal)
+    if answer.succeeded or (alike and at.send(elsewhere, "the owner reads another address").succeeded):
+        at.accepted(PARENT, what, answer, refusal)
 
 
 @check(PARENT, LEAK, UNTOUCHED)
-def test_foreign_parent(ctx: CheckContext) -> None:
+def test_foreign_parent(at: Check) -> None:
     """Another organization's customer or account is answered with 403, whatever follows it in the path, in
     both directions; the refusal shows nothing of its resources and changes none."""
-    if ctx.operation.traits.subset_of:
+    if at.operation.traits.subset_of:
         # Before the snapshots, as it may move `updated`.
-        request = account(ctx, "own").call(ctx.operation.id, {})
-        ctx.send(request, "the owner changes nothing where another one will")
-    judge_rows(ctx, PARENT, "own", "foreign")
+        request = account(at, "own").call(at.operation.id, {})
+        at.send(request, "the owner changes nothing where another one will")
+    judge_rows(at, PARENT, "own", "foreign")
 
 
 @check(PARENT, operations=("listAccounts",))
-def test_foreign_parent_at_once(ctx: CheckContext) -> None:
+def test_foreign_parent_at_once(at: Check) -> None:
     """Two organizations ask for one customer's accounts at once: its owner is answered, the other refused."""
-    request = ctx.valid().with_query(query(1, 1))
-    answers = ctx.race([request] * 8, "requests of two organizations at once", ("primary", "secondary"))
+    request = at.valid().with_query(query(1, 1))
+    answers = at.race([request] * 8, "requests of two organizations at once", ("primary", "secondary"))
     for answer in answers:
         if answer.organization == "primary":
             others = (other for other in answers if other is not answer)
-            ctx.accepted(PARENT, "the owner's request, beside another organization's", answer, *others)
+            at.accepted(PARENT, "the owner's request, beside another organization's", answer, *others)
         else:
-            ctx.refused(PARENT, "another organization's request, beside the owner's", answer, 403)
+            at.refused(PARENT, "another organization's request, beside the owner's", answer, 403)
 
 
 @check(UNKNOWN_PARENT)
-def test_unknown_parent(ctx: CheckContext) -> None:
+def test_unknown_parent(at: Check) -> None:
     """An unknown customer or account is answered with 404, also above children that exist elsewhere; ids that
     almost equal an existing one, or belong to another type of resource, are refused."""
-    judge_rows(ctx, UNKNOWN_PARENT)
+    judge_rows(at, UNKNOWN_PARENT)
 
 
 @check(MISSING, UNTOUCHED)
-def test_missing_child(ctx: CheckContext) -> None:
+def test_missing_child(at: Check) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
     child's, or belong to another type of resource, are refused."""
-    judge_rows(ctx, MISSING, "own")
+    judge_rows(at, MISSING, "own")
 
 
 @check("tenancy.sibling-child", UNTOUCHED)
-def test_child_of_sibling(ctx: CheckContext) -> None:
+def test_child_of_sibling(at: Check) -> None:
     """A child of another account of the organization is answered with 404, in both directions, also if that
     account is another customer's and the child is disabled; the child is unchanged."""
     watched = ["own", "sibling"]
-    if ctx.target.primary.other_customer_id is not None:
+    if at.target.primary.other_customer_id is not None:
         watched.append("cousin")
-        if "beneficiary_id" in ctx.operation.path_parameters:
+        if "beneficiary_id" in at.operation.path_parameters:
             # Once in a run: servers look for these apart.
-            fixture = account(ctx, "cousin")
+            fixture = account(at, "cousin")
             ids = {"account_id": fixture.account_id, "beneficiary_id": fixture.beneficiary_id}
             request = call("disableBeneficiary", ids)
             purpose = "a beneficiary to disable, which is another customer's"
-            ctx.run.cache.get(_DISABLED.of(fixture.beneficiary_id), lambda: ctx.send(request, purpose))
-    judge_rows(ctx, "tenancy.sibling-child", *watched)
+            at.run.cache.get(_DISABLED.of(fixture.beneficiary_id), lambda: at.send(request, purpose))
+    judge_rows(at, "tenancy.sibling-child", *watched)
 
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED)
-def test_child_of_another_organization(ctx: CheckContext) -> None:
+def test_child_of_another_organization(at: Check) -> None:
     """Another organization's child under an own account is answered with 404; the refusal shows nothing of
     it, and it is unchanged."""
-    judge_rows(ctx, "tenancy.foreign-child", "own", "foreign")
+    judge_rows(at, "tenancy.foreign-child", "own", "foreign")
 
 
 @check("tenancy.other-customer-account")
-def test_account_of_another_customer(ctx: CheckContext) -> None:
+def test_account_of_another_customer(at: Check) -> None:
     """An account of another customer of the organization is answered with 404, in both directions."""
-    judge_rows(ctx, "tenancy.other-customer-account")
+    judge_rows(at, "tenancy.other-customer-account")
 
 
 @check("tenancy.foreign-account", LEAK)
-def test_account_of_another_organization(ctx: CheckContext) -> None:
+def test_account_of_another_organization(at: Check) -> None:
     """Another organization's account under an own customer is answered with 403 or 404, and not shown."""
-    judge_rows(ctx, "tenancy.foreign-account")
+    judge_rows(at, "tenancy.foreign-account")
 
 
 @check("tenancy.and-validation")
-def test_foreign_parent_and_invalid_body(ctx: CheckContext) -> None:
+def test_foreign_parent_and_invalid_body(at: Check) -> None:
     """Records which refusal takes precedence: another organization's account, or an invalid body."""
     question = "another organization's account and an invalid body"
-    foreign = ctx.run.account("tenant", "secondary").call(ctx.operation.id)
-    ctx.record("tenancy.and-validation", question, ctx.send(foreign.but(body=b"{}"), question))
+    foreign = at.run.account("tenant", "secondary").call(at.operation.id)
+    at.record("tenancy.and-validation", question, at.send(foreign.but(body=b"{}"), question))

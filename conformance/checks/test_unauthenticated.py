@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conformance.checks.auth_probes import AuthProbes, defects
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
@@ -35,60 +35,60 @@ def _replayed(used: Exchange) -> _Form:
     return "with a used nonce", Auth(nonce=used.nonce, timestamp_offset=-2), "auth.nonce-replay"
 
 
-def _case(at: Engine, form: _Form, what: str, **changes: Any) -> Case:
+def _case(engine: Engine, form: _Form, what: str, **changes: Any) -> Case:
     how, auth, rule = form
-    control = at.case(rule, f"a request {how}", auth=auth)
-    return at.case(FIRST, f"a request {how} {what}", auth=auth, control=control, **changes)
+    control = engine.case(rule, f"a request {how}", auth=auth)
+    return engine.case(FIRST, f"a request {how} {what}", auth=auth, control=control, **changes)
 
 
-def _otherwise_wrong(at: Engine, used: Exchange) -> Iterator[Case]:
+def _otherwise_wrong(engine: Engine, used: Exchange) -> Iterator[Case]:
     """Requests with unknown or foreign ids, wrong bodies, queries or Idempotency-Keys that also fail
     authentication; some reuse the nonce of `used`."""
-    top = parameters(at.operation)[0]
-    for what, changes in ((f"for an unknown {top}", {"whose": {top: UNKNOWN}}), *defects(at)):
+    top = parameters(engine.operation)[0]
+    for what, changes in ((f"for an unknown {top}", {"whose": {top: UNKNOWN}}), *defects(engine)):
         for form in (_WRONG, _replayed(used)):
-            yield _case(at, form, what, **changes)
-    if at.ctx.operation.request_schema is not None:
-        yield _case(at, _BARE, "with an empty object", body=b"{}")
-    if at.ctx.operation.is_post:
-        yield _case(at, _BARE, "without an idempotency key", key=None)
+            yield _case(engine, form, what, **changes)
+    if engine.at.operation.request_schema is not None:
+        yield _case(engine, _BARE, "with an empty object", body=b"{}")
+    if engine.at.operation.is_post:
+        yield _case(engine, _BARE, "without an idempotency key", key=None)
 
 
-def _used_keys(at: Engine, used: Exchange) -> Iterator[Case]:
+def _used_keys(engine: Engine, used: Exchange) -> Iterator[Case]:
     """Requests with a used Idempotency-Key, in the same place, that fail authentication."""
     key, body = used.call.idempotency_key, used.call.body
     for form in (_WRONG, _BARE, _replayed(used)):
-        yield _case(at, form, "with a used idempotency key and its body", key=key, body=body)
+        yield _case(engine, form, "with a used idempotency key and its body", key=key, body=body)
     other = b"{}" if body is None else body + b" "
-    yield _case(at, _WRONG, "with a used idempotency key and another body", key=key, body=other)
+    yield _case(engine, _WRONG, "with a used idempotency key and another body", key=key, body=other)
 
 
 @check(FIRST)
-def test_authentication_comes_first(ctx: CheckContext) -> None:
+def test_authentication_comes_first(at: Check) -> None:
     """Requests that fail authentication and have another defect as well (unknown or foreign ids, bodies,
     queries, invalid or used idempotency keys) are answered with an authentication error."""
-    probes = AuthProbes(ctx)
-    fixture = ctx.account(fresh=ctx.operation.traits.once)
-    first = fixture.call(ctx.operation.id)
-    used = probes.passed(ctx.send(first, "a valid request, whose nonce and idempotency key are used again"))
-    there = Engine(ctx, lambda: fixture)
+    probes = AuthProbes(at)
+    fixture = at.account(fresh=at.operation.traits.once)
+    first = fixture.call(at.operation.id)
+    used = probes.passed(at.send(first, "a valid request, whose nonce and idempotency key are used again"))
+    there = Engine(at, lambda: fixture)
     for engine in (probes, there):
         engine.nonces.add(used.nonce or "")
         engine.keys.add(first.idempotency_key or "")
     probes.batch(_otherwise_wrong(probes, used))
-    if ctx.operation.is_post:
+    if at.operation.is_post:
         there.batch(_used_keys(there, used))
 
 
 @check("refusal.changes-nothing")
-def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
+def test_failed_authentication_changes_nothing(at: Check) -> None:
     """Valid requests that fail authentication in several ways have no effect."""
-    probes = AuthProbes(ctx)
-    fixture = ctx.account(fresh=True) if ctx.operation.traits.once else probes.fixture
+    probes = AuthProbes(at)
+    fixture = at.account(fresh=True) if at.operation.traits.once else probes.fixture
     forms = {
         "with a wrong signature": Auth(mistake="other middle digit"),
         "without X-Signature": Auth(omit=(signing.SIGNATURE,)),
-        "with an unknown API key": Auth(api_key=unknown_like(ctx.target.primary.api_key)),
+        "with an unknown API key": Auth(api_key=unknown_like(at.target.primary.api_key)),
         "with a timestamp an hour old": Auth(timestamp_offset=-3600),
         "with a used nonce": Auth(nonce=probes.recent.nonce),
     }
@@ -97,25 +97,25 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
         # One amount for all, by which a debit is recognized.
         valid = fixture.call(probes.operation)
         return [
-            ctx.send(renewed(valid).but(auth=auth), f"a request {how}, to see whether it has an effect")
+            at.send(renewed(valid).but(auth=auth), f"a request {how}, to see whether it has an effect")
             for how, auth in forms.items()
         ]
 
-    effects = SideEffects(ctx, fixture).start()
+    effects = SideEffects(at, fixture).start()
     effects.judge_refused("requests that fail authentication", attempt(), attempt)
 
 
 # ---------------------------------------------------------------------- spellings
 
 
-def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
+def _spelled(at: Check, target: str) -> Iterator[tuple[str, str]]:
     """Alternative spellings of a path, with their names."""
     yield "with a slash after the path", f"{target}/"
     yield "with a doubled slash in the path", "//".join(target.rsplit("/", 1))
     yield "with a doubled slash before the path", f"/{target}"
-    if list(OPERATIONS).index(ctx.operation.id) % 2:
+    if list(OPERATIONS).index(at.operation.id) % 2:
         yield "with a dot in the path", "/./".join(target.rsplit("/", 1))
-    literals = [part for part in ctx.operation.path.split("/") if part and not part.startswith("{")]
+    literals = [part for part in at.operation.path.split("/") if part and not part.startswith("{")]
     pattern = "|".join(f"(?<=/){re.escape(part)}(?=/|$)" for part in literals)
     yield "with its path in upper case", re.sub(pattern, lambda match: match[0].upper(), target)
     escaped = f"/%{ord(literals[-1][0]):02x}{literals[-1][1:]}"
@@ -125,28 +125,28 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
 
 
 @check(SPELLINGS)
-def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
+def test_other_spellings_are_guarded(at: Check) -> None:
     """Requests that fail authentication, with an added slash, dot, extension, parameter or percent-encoding,
     in upper case, with path or method in a header, with the API key in the query and as user name, with HEAD
     for GET, and with OPTIONS for POST and PATCH, show no resource."""
-    probes, members, key = AuthProbes(ctx), documented(ctx.operation.id), ctx.target.primary.api_key
+    probes, members, key = AuthProbes(at), documented(at.operation.id), at.target.primary.api_key
     usual = probes.usual
     own = usual().target
-    calls = {what: usual().but(target=target) for what, target in _spelled(ctx, own)}
+    calls = {what: usual().but(target=target) for what, target in _spelled(at, own)}
     elsewhere = tuple((name, own) for name in ("X-Original-URL", "X-Rewrite-URL"))
     calls["with its path in a header"] = usual().but(target="/v1", headers=elsewhere)
-    if ctx.operation.request_schema is not None:
+    if at.operation.request_schema is not None:
         calls["OPTIONS as its method"] = usual().but(method="OPTIONS")
     # Alternate: whether a path is guarded does not depend on the defect.
     for (what, call), (how, auth, _) in zip(calls.items(), itertools.cycle((_WRONG, _BARE)), strict=False):
         _judge_spelt(probes, f"a request {how} and {what}", call.but(auth=auth), members)
     user = base64.b64encode(f"{key}:".encode()).decode()
-    headers = (("Authorization", f"Basic {user}"), ("X-HTTP-Method-Override", ctx.operation.method))
+    headers = (("Authorization", f"Basic {user}"), ("X-HTTP-Method-Override", at.operation.method))
     call = usual().but(target=f"{own}?api_key={key}", headers=headers, auth=_BARE[1])
     what = "with its method in a header, its API key in the query and as a user's name"
     _judge_spelt(probes, f"a request {_BARE[0]} and {what}", call, members)
-    if ctx.operation.method == "GET":
-        _judge_head(ctx, probes)
+    if at.operation.method == "GET":
+        _judge_head(at, probes)
 
 
 def _judge_spelt(probes: AuthProbes, what: str, call: Call, members: Sequence[str]) -> None:
@@ -155,20 +155,20 @@ def _judge_spelt(probes: AuthProbes, what: str, call: Call, members: Sequence[st
     names = [name for name in members if name in answer.document] if isinstance(answer.document, dict) else []
     resource = f"{answer.status} with {', '.join(names[:3])}" if answer.succeeded and len(names) > 1 else ""
     got = unusable(answer, documented=False) or resource
-    probes.ctx.expect(SPELLINGS, f"{what}: no resource shown", got, answer)
+    probes.at.expect(SPELLINGS, f"{what}: no resource shown", got, answer)
 
 
-def _judge_head(ctx: CheckContext, probes: AuthProbes) -> None:
+def _judge_head(at: Check, probes: AuthProbes) -> None:
     """Judges that the status of HEAD does not reveal whether a resource exists."""
     what, auth = "a HEAD request with a wrong signature", _WRONG[1]
     head = probes.usual().but(method="HEAD", auth=auth, operation=None)
-    known = ctx.send(head, what)
-    nowhere = probes.usual(dict.fromkeys(ctx.operation.path_parameters, UNKNOWN))
-    unknown = ctx.send(head.but(target=nowhere.target), f"{what} for an unknown id")
+    known = at.send(head, what)
+    nowhere = probes.usual(dict.fromkeys(at.operation.path_parameters, UNKNOWN))
+    unknown = at.send(head.but(target=nowhere.target), f"{what} for an unknown id")
     reveals = known.succeeded > unknown.succeeded
     got: Got = f"{known.status}, and {unknown.status} for an unknown id" if reveals else ""
     if unknown.refused_authentication and not known.refused_authentication and not known.succeeded:
         got = Unclear(f"{known.purpose} was answered {known.described()}")
     for answer in (unknown, known):
         got = unusable(answer, documented=False) or got
-    ctx.expect(SPELLINGS, f"{what}: no word of what is there", got, known, unknown)
+    at.expect(SPELLINGS, f"{what}: no word of what is there", got, known, unknown)

@@ -14,7 +14,7 @@ from conformance.checks.beneficiaries import (
     required_only,
     unreliable,
 )
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members, judge_not_back, look_for
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import request_fields
@@ -35,20 +35,20 @@ from conformance.world.shapes import SHAPES, accepted_body, accepts
 
 
 @check("beneficiary.update", "beneficiary.update-moves-updated", "beneficiary.update-text-exact")
-def test_update_changes_what_it_names(ctx: CheckContext) -> None:
+def test_update_changes_what_it_names(at: Check) -> None:
     """Each field is changed alone, and several at once, on a new beneficiary with all fields set: the answer
     has the new values, leaves the others unchanged and moves `updated`; a later read shows the same."""
-    fixture = ctx.account(fresh=True)
-    bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account("created"))
+    fixture = at.account(fresh=True)
+    bystander, elsewhere = Beneficiary(at, fixture), Beneficiary(at, at.account("created"))
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
-    changes = list(_changes(ctx, fixture))
+    changes = list(_changes(at, fixture))
     first, last = changes[0].person, changes[-1].person.created
     # One wait for all: `updated` may have whole seconds.
     wait_past(last.get("updated"), last.arrived)
     # Fill a read cache before the change.
     first.read("a beneficiary before it is changed")
     for change in changes:
-        _judge_change(ctx, change, aside, steadily=change is changes[0])
+        _judge_change(at, change, aside, steadily=change is changes[0])
     # A server may want these unique: then it refuses them. http.no-server-error judges how.
     sent = bystander.created.call.document
     theirs = {name: sent[name] for name in ("email", "phone", "tax_id") if name in sent}
@@ -58,10 +58,10 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
         purpose = f"another beneficiary {whose}, after all of that"
         untouched = other.read_until(purpose, created, MOVING.union(aside))
         what = "another beneficiary was changed"
-        judge_beneficiary(ctx, "beneficiary.update", untouched, created, what, but=aside)
+        judge_beneficiary(at, "beneficiary.update", untouched, created, what, but=aside)
 
 
-def _judge_change(ctx: CheckContext, change: Change, aside: list[str], *, steadily: bool = False) -> None:
+def _judge_change(at: Check, change: Change, aside: list[str], *, steadily: bool = False) -> None:
     """Judges one PATCH and a later read, or several reads in a row if `steadily`."""
     rule, person, what = "beneficiary.update", change.person, f"a PATCH of {change.name}"
     before = document(person.created)
@@ -69,7 +69,7 @@ def _judge_change(ctx: CheckContext, change: Change, aside: list[str], *, steadi
     body = answer.call.document
     if change.refusable and not answer.succeeded:
         return
-    if not ctx.accepted(rule, what, answer):
+    if not at.accepted(rule, what, answer):
         return
     if change.furnished:
         aside = [*aside, "payout_destinations"]
@@ -80,11 +80,11 @@ def _judge_change(ctx: CheckContext, change: Change, aside: list[str], *, steadi
     def patch(other: Beneficiary) -> Exchange:
         return other.patch({"note": f"changed {samples.marker()}"}, "a PATCH of note")
 
-    judge_beneficiary(ctx, rule, answer, expected, what, act=patch, but=others, otherwise=known)
+    judge_beneficiary(at, rule, answer, expected, what, act=patch, but=others, otherwise=known)
     for name in normalized(body):
-        ctx.member("beneficiary.update-text-exact", what, answer, name, body[name])
+        at.member("beneficiary.update-text-exact", what, answer, name, body[name])
     if any(before.get(name) != value for name, value in body.items()):
-        judge_moved(ctx, "beneficiary.update-moves-updated", person.created, answer, what)
+        judge_moved(at, "beneficiary.update-moves-updated", person.created, answer, what)
     later = person.read_until(
         f"the beneficiary after {what}",
         expected,
@@ -95,62 +95,62 @@ def _judge_change(ctx: CheckContext, change: Change, aside: list[str], *, steadi
     )
     if not later.succeeded:
         reason = f"the read after {what} was answered {later.described()}"
-        ctx.unclear(rule, reason, later, cause="read.equals-create")
+        at.unclear(rule, reason, later, cause="read.equals-create")
         return
-    judge_beneficiary(ctx, rule, later, expected, f"a read after {what}", but=others, otherwise=known)
-    judge_not_back(ctx, rule, later, answer, f"a read after {what}")
+    judge_beneficiary(at, rule, later, expected, f"a read after {what}", but=others, otherwise=known)
+    judge_not_back(at, rule, later, answer, f"a read after {what}")
 
 
 @check("beneficiary.update", "beneficiary.update-moves-updated")
-def test_updates_build_on_one_another(ctx: CheckContext) -> None:
+def test_updates_build_on_one_another(at: Check) -> None:
     """Later PATCHes keep what earlier ones changed, also on a beneficiary created with the required fields
     only; omitted nulls stay null."""
-    fixture = ctx.account(fresh=True)
+    fixture = at.account(fresh=True)
     values = new_values(fixture)
-    person = Beneficiary(ctx, fixture, required_only(fixture))
+    person = Beneficiary(at, fixture, required_only(fixture))
     expected, last = document(person.created), person.created
     further = {name: values[name] for name in (*NAMES, "tax_id")}
     for body in ({"note": "first"}, further, {"note": "second"}):
         what = f"a PATCH of {' and '.join(body)}, one of three in a row"
         wait_past(last.get("updated"), last.arrived)
         answer = person.patch(body, what)
-        if ctx.accepted("beneficiary.update", what, answer):
-            judge_moved(ctx, "beneficiary.update-moves-updated", last, answer, what)
+        if at.accepted("beneficiary.update", what, answer):
+            judge_moved(at, "beneficiary.update-moves-updated", last, answer, what)
             expected, last = {**expected, **body}, answer
             person.stated |= body
-            judge_beneficiary(ctx, "beneficiary.update", answer, expected, what, otherwise=person.stated)
+            judge_beneficiary(at, "beneficiary.update", answer, expected, what, otherwise=person.stated)
 
 
 @check("beneficiary.update")
-def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
+def test_update_of_a_disabled_beneficiary(at: Check) -> None:
     """A PATCH of a disabled beneficiary is refused, or changes the given members and leaves it disabled, in
     its answer and in a later read."""
     rule, what = "beneficiary.update", "a PATCH of a disabled beneficiary"
-    fixture = ctx.account(fresh=True)
-    person = Beneficiary(ctx, fixture)
+    fixture = at.account(fresh=True)
+    person = Beneficiary(at, fixture)
     disabled = person.disable("a beneficiary is disabled")
     if disabled.get("status") != "disabled":
         reason = f"a beneficiary cannot be disabled: {disabled.described()}"
-        ctx.unclear(rule, reason, disabled, cause="beneficiary.disable")
+        at.unclear(rule, reason, disabled, cause="beneficiary.disable")
         return
     answer = person.patch_any([new_values(fixture), {"note": samples.marker()}], what)
     if not answer.succeeded:
-        ctx.not_exercised(rule, f"{what} was answered {answer.described()}")
+        at.not_exercised(rule, f"{what} was answered {answer.described()}")
         return
     body = answer.call.document
     expected, known = {**body, "status": "disabled"}, normalized(body)
     later = person.read_until(f"the beneficiary after {what}", expected, (), otherwise=known)
     for each in (answer, later):
-        judge_members(ctx, rule, each, expected, each.purpose, otherwise=known)
+        judge_members(at, rule, each, expected, each.purpose, otherwise=known)
 
 
 @check("refusal.changes-nothing", "beneficiary.update", operations=("updateBeneficiary",))
-def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
+def test_update_is_all_or_nothing(at: Check) -> None:
     """A PATCH with a valid and an invalid field, in either order, is refused atomically: a later read shows
     every field, `updated` included, unchanged. A valid PATCH afterwards is accepted, and changes no more than
     it names."""
-    rule, fixture = "refusal.changes-nothing", ctx.account(fresh=True)
-    person = Beneficiary(ctx, fixture)
+    rule, fixture = "refusal.changes-nothing", at.account(fresh=True)
+    person = Beneficiary(at, fixture)
     too_long = "x" * 300
     probes: dict[str, Body] = {
         "a valid title, then last_name too long": {"title": "Mr", "last_name": too_long},
@@ -165,43 +165,43 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
             "address": {**samples.address("region"), "address_line": "22 Other Road", "city": 5},
         },
     }
-    effects = SideEffects(ctx, fixture, ids=person.ids).start()
+    effects = SideEffects(at, fixture, ids=person.ids).start()
     refused: list[Exchange] = []
     for what, body in probes.items():
         answer = person.patch(body, f"a PATCH with {what}")
-        if not ctx.usable(rule, answer):
+        if not at.usable(rule, answer):
             continue
         if answer.refused:
             refused.append(answer)
-            again = functools.partial(ctx.send, answer.call, "once more")
+            again = functools.partial(at.send, answer.call, "once more")
             effects.judge(rule, f"a refused PATCH with {what}", [answer], again)
             continue
         reason = f"a PATCH with {what} was answered {answer.described()}"
-        ctx.unclear(rule, reason, answer, cause="fields.max-length")
+        at.unclear(rule, reason, answer, cause="fields.max-length")
         effects.start()
     what, note = "a valid PATCH after refused ones", samples.marker()
     valid = person.patch({"note": note}, what)
     names = {name for body in probes.values() for name in body} - {"note"}
-    if ctx.accepted("beneficiary.update", what, valid):
-        ctx.member("beneficiary.update", what, valid, "note", note)
+    if at.accepted("beneficiary.update", what, valid):
+        at.member("beneficiary.update", what, valid, "note", note)
         if len(refused) == len(probes):
             # What a refused request has changed in memory may be stored with the next one.
             created = {name: value for name, value in document(person.created).items() if name in names}
-            judge_members(ctx, rule, valid, created, what, otherwise=person.stated, shown_by=refused)
+            judge_members(at, rule, valid, created, what, otherwise=person.stated, shown_by=refused)
 
 
 @check("beneficiary.update-empty")
-def test_empty_update(ctx: CheckContext) -> None:
+def test_empty_update(at: Check) -> None:
     """A PATCH with an empty object is accepted; its answer and a later read are unchanged."""
-    rule, fixture = "beneficiary.update-empty", ctx.account(fresh=True)
+    rule, fixture = "beneficiary.update-empty", at.account(fresh=True)
     holds = {"payout_destinations": [document(fixture.destination)]}
     reading = fixture.call("getBeneficiary")
-    before = look_for(ctx, reading, "the beneficiary as it is", holds)
+    before = look_for(at, reading, "the beneficiary as it is", holds)
     if not before.succeeded:
         raise refusal_of_valid(before)
     what = "a PATCH with an empty object"
-    answer = ctx.send(fixture.call("updateBeneficiary", {}), what)
-    if not ctx.accepted(rule, what, answer):
+    answer = at.send(fixture.call("updateBeneficiary", {}), what)
+    if not at.accepted(rule, what, answer):
         return
     expected, created = document(before), document(fixture.beneficiary)
 
@@ -209,19 +209,19 @@ def test_empty_update(ctx: CheckContext) -> None:
         return other.patch({}, what)
 
     judge_beneficiary(
-        ctx, rule, answer, expected, what, act=patch, but=["payout_destinations"], otherwise=created
+        at, rule, answer, expected, what, act=patch, but=["payout_destinations"], otherwise=created
     )
-    after = look_for(ctx, reading, f"the beneficiary after {what}", expected, but=MOVING, otherwise=created)
-    judge_beneficiary(ctx, rule, after, expected, f"a read after {what}", otherwise=created)
+    after = look_for(at, reading, f"the beneficiary after {what}", expected, but=MOVING, otherwise=created)
+    judge_beneficiary(at, rule, after, expected, f"a read after {what}", otherwise=created)
 
 
 @check("beneficiary.update-company-name", "refusal.changes-nothing")
-def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -> None:
+def test_update_that_leaves_a_business_without_company_name(at: Check) -> None:
     """A PATCH that removes the company_name of a business, or makes an individual without one a business, is
     refused, or leaves no business without it. Refused ones change neither member."""
-    rule, fixture = "beneficiary.update-company-name", ctx.account(fresh=True)
-    business = Beneficiary(ctx, fixture, accepted_body(fixture, "createBeneficiary", "business"))
-    individual, turned = Beneficiary(ctx, fixture), {"beneficiary_type": "business"}
+    rule, fixture = "beneficiary.update-company-name", at.account(fresh=True)
+    business = Beneficiary(at, fixture, accepted_body(fixture, "createBeneficiary", "business"))
+    individual, turned = Beneficiary(at, fixture), {"beneficiary_type": "business"}
     answers: list[Exchange] = []
     for what, person, body in (
         ("company_name null on a business", business, {"company_name": None}),
@@ -232,7 +232,7 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
         of_business = answer.succeeded and answer.get("beneficiary_type") == "business"
         nameless = of_business and answer.get("company_name") in (None, "", MISSING)
         got = unusable(answer) or ("a business without company_name" if nameless else "")
-        ctx.expect(rule, f"a PATCH of {what}: refused, or a company_name", got, answer)
+        at.expect(rule, f"a PATCH of {what}: refused, or a company_name", got, answer)
     for name, person in (("a business", business), ("an individual", individual)):
         own = [answer for answer in answers if answer.call.path == call("getBeneficiary", person.ids).path]
         if all(answer.refused for answer in own):
@@ -240,28 +240,28 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
             members = ("beneficiary_type", "company_name")
             expected: Body = {member: created[member] for member in members if member in created}
             later = person.read_until(what, expected)
-            judge_members(ctx, "refusal.changes-nothing", later, expected, what, shown_by=own)
+            judge_members(at, "refusal.changes-nothing", later, expected, what, shown_by=own)
 
 
 @check("beneficiary.update")
-def test_null_as_a_value(ctx: CheckContext) -> None:
+def test_null_as_a_value(at: Check) -> None:
     """A field that may be null is changed to null, which empties it, or is ignored or refused: a read after
     all of that shows what the answers have shown."""
-    ids, answered = Beneficiary(ctx, ctx.account()).ids, dict[str, Exchange]()
+    ids, answered = Beneficiary(at, at.account()).ids, dict[str, Exchange]()
     members = response_schema("getBeneficiary")["properties"]
-    for field in request_fields(ctx.operation.id):
+    for field in request_fields(at.operation.id):
         if field.name != "company_name" and nullable(members[field.name]):
-            answer = ctx.send(call(ctx.operation.id, ids, {field.name: None}), f"{field.name} null")
+            answer = at.send(call(at.operation.id, ids, {field.name: None}), f"{field.name} null")
             if answer.succeeded and field.name in document(answer):
                 answered[field.name] = answer
     if not answered:
-        ctx.not_exercised("beneficiary.update", "the server takes null for no field")
+        at.not_exercised("beneficiary.update", "the server takes null for no field")
         return
     what = "a read after updates with null"
     expected = {name: answer.get(name) for name, answer in answered.items()}
-    later = look_for(ctx, call("getBeneficiary", ids), what, expected)
+    later = look_for(at, call("getBeneficiary", ids), what, expected)
     for name, answer in answered.items():
-        judge_members(ctx, "beneficiary.update", later, {name: expected[name]}, what, shown_by=[answer])
+        judge_members(at, "beneficiary.update", later, {name: expected[name]}, what, shown_by=[answer])
 
 
 _ACUTE = str.maketrans("aeiou", "\u00e1\u00e9\u00ed\u00f3\u00fa")
@@ -311,11 +311,11 @@ def new_values(fixture: Account, moved: str = "address_line") -> Body:
     }
 
 
-def _changes(ctx: CheckContext, fixture: Account) -> Iterator[Change]:
+def _changes(at: Check, fixture: Account) -> Iterator[Change]:
     """The changes, each with a new beneficiary."""
     for name in new_values(fixture):
         body = accepted_body(fixture, "createBeneficiary", "individual with company_name")
-        values, person = new_values(fixture, "city"), Beneficiary(ctx, fixture, body)
+        values, person = new_values(fixture, "city"), Beneficiary(at, fixture, body)
         # Values that a server which compares loosely takes for those that it has.
         near = {
             "first_name": body["first_name"].upper(),
@@ -327,7 +327,7 @@ def _changes(ctx: CheckContext, fixture: Account) -> Iterator[Change]:
         }
         yield Change(name, [{name: source[name]} for source in (near, values) if name in source], person)
     body = accepted_body(fixture, "createBeneficiary", "individual with company_name")
-    person, display_name = Beneficiary(ctx, fixture, body), f"Grace B. Hopper {samples.marker()}"
+    person, display_name = Beneficiary(at, fixture, body), f"Grace B. Hopper {samples.marker()}"
     several = {**new_values(fixture, "city"), "display_name": display_name}
     yield Change("several fields", [several], person, furnished=person.furnish(fixture))
     company = {"company_name": f"Compilers {samples.marker()}"}
@@ -337,9 +337,9 @@ def _changes(ctx: CheckContext, fixture: Account) -> Iterator[Change]:
         for name, value in new_values(fixture, "postal_code").items()
         if name not in ("beneficiary_type", "company_name", "title", "middle_name")
     }
-    if accepts(ctx.run, "createBeneficiary", "business"):
+    if accepts(at.run, "createBeneficiary", "business"):
         first, second, turned = (
-            Beneficiary(ctx, fixture, accepted_body(fixture, "createBeneficiary", "business"))
+            Beneficiary(at, fixture, accepted_body(fixture, "createBeneficiary", "business"))
             for _ in range(3)
         )
         yield Change("company_name", [company], first)
@@ -350,7 +350,7 @@ def _changes(ctx: CheckContext, fixture: Account) -> Iterator[Change]:
         yield Change(back, [{"beneficiary_type": "business"}], turned)
         # Last: a server that changes the type of others too would spoil the probe before.
         body = {"beneficiary_type": "business", **company}
-        yield Change("beneficiary_type and company_name", [body], Beneficiary(ctx, fixture))
-    for name in (row for row in BODIES[ctx.operation.id] if row not in SHAPES[ctx.operation.id]):
-        if tries := bodies(fixture, ctx.operation.id, name):
-            yield Change(name, tries, Beneficiary(ctx, fixture), refusable=True)
+        yield Change("beneficiary_type and company_name", [body], Beneficiary(at, fixture))
+    for name in (row for row in BODIES[at.operation.id] if row not in SHAPES[at.operation.id]):
+        if tries := bodies(fixture, at.operation.id, name):
+            yield Change(name, tries, Beneficiary(at, fixture), refusable=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.checks.check import CheckContext, check
+from conformance.checks.check import Check, check
 from conformance.judge.comparison import identifiers, objects, same, show
 from conformance.judge.effects import by_id
 from conformance.judge.outcomes import Got, Unclear, unusable
@@ -20,13 +20,13 @@ CREATE, RULE = "createWallet", "wallet.duplicate"
 
 
 @check("wallet.addresses")
-def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
+def test_new_wallets_have_addresses(at: Check) -> None:
     """New wallets of each configured pair have at least one address, with a tag that is a string or null."""
-    for wallet in creations(ctx.run, CREATE):
+    for wallet in creations(at.run, CREATE):
         addresses = wallet.exchange.get("addresses")
         good = isinstance(addresses, list) and addresses and all(map(_is_address, addresses))
         what = f"a new wallet of {_pair(wallet.body)}: at least one address, each with address and tag"
-        ctx.expect("wallet.addresses", what, "" if good else show(addresses), wallet.exchange)
+        at.expect("wallet.addresses", what, "" if good else show(addresses), wallet.exchange)
 
 
 def _is_address(each: Any) -> bool:
@@ -35,17 +35,17 @@ def _is_address(each: Any) -> bool:
 
 
 @check(RULE)
-def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
+def test_second_wallet_of_a_pair(at: Check) -> None:
     """In an account with a wallet of each pair, each create is sent again under new keys, with the same
     label, with another, and with the pair in another spelling: each is refused, the list still shows the
     first wallets only, and their keys return the original responses. Another pair of the same currency or
     network is no duplicate."""
-    run, first = ctx.run, creations(ctx.run, CREATE)[0]
+    run, first = at.run, creations(at.run, CREATE)[0]
     wallets = [each.exchange for each in creations(run, CREATE) if each.fixture is first.fixture]
     refused: list[Exchange] = []
 
     def send(body: Body, what: str) -> Exchange:
-        return ctx.send(first.fixture.call(CREATE, body), what)
+        return at.send(first.fixture.call(CREATE, body), what)
 
     for body in [each.call.document for each in wallets]:
         for how, again in {
@@ -55,7 +55,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
             "with another label": {**body, "label": run.samples.wallet()["label"]},
         }.items():
             what = f"a second wallet of {_pair(body)} {how}"
-            if ctx.refused(RULE, what, answer := send(again, what)):
+            if at.refused(RULE, what, answer := send(again, what)):
                 refused.append(answer)
     # Another spelling is open, unless a second wallet shows the same pair.
     currency, network = first.body["currency"], first.body["network"]
@@ -68,23 +68,23 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         answer = send({**run.samples.wallet(), "currency": currency, "network": network, **spelt}, what)
         twice = answer.succeeded and _pair(answer.document) == _pair(first.exchange.document) != ""
         got = unusable(answer) or (f"{answer.status}, {_pair(answer.document)} once more" if twice else "")
-        ctx.expect(RULE, f"{what}: refused, or of another pair", got, answer, first.exchange)
+        at.expect(RULE, f"{what}: refused, or of another pair", got, answer, first.exchange)
         wallets += [answer] * answer.succeeded
     page = first.fixture.call("listWallets").with_query({"page": 1, "size": 100})
-    listing = ctx.send(page, "the wallets after refused duplicates")
+    listing = at.send(page, "the wallets after refused duplicates")
     expected = f"after refused duplicates: {len(wallets)} in the list of wallets, with their labels"
-    ctx.expect(RULE, expected, _odd(ctx, listing, wallets), listing, *wallets)
+    at.expect(RULE, expected, _odd(at, listing, wallets), listing, *wallets)
     for each in wallets:
         what = f"the key of the first wallet of {_pair(each.call.document)}, after refused duplicates"
-        ctx.same(RULE, what, each, ctx.send(each.call, what))
+        at.same(RULE, what, each, at.send(each.call, what))
     # Another network makes another pair, if the server supports it.
     fixture, other = run.account(fresh=True), "polygon" if network == "ethereum" else "ethereum"
-    if ctx.send(fixture.call(CREATE, first.body), f"a wallet of {_pair(first.body)}").succeeded:
-        _judge_other_pair(ctx, fixture, {**first.body, "network": other}, refused)
+    if at.send(fixture.call(CREATE, first.body), f"a wallet of {_pair(first.body)}").succeeded:
+        _judge_other_pair(at, fixture, {**first.body, "network": other}, refused)
     taken = [_pair(each.call.document) for each in wallets]
     for body in run.samples.wallets()[1:3]:
         if _pair(body) not in taken:
-            _judge_other_pair(ctx, first.fixture, body, refused)
+            _judge_other_pair(at, first.fixture, body, refused)
 
 
 def _pair(wallet: Any) -> str:
@@ -94,7 +94,7 @@ def _pair(wallet: Any) -> str:
     return " on ".join(texts) if len(texts) == 2 else ""
 
 
-def _odd(ctx: CheckContext, listing: Exchange, wallets: Sequence[Exchange]) -> Got:
+def _odd(at: Check, listing: Exchange, wallets: Sequence[Exchange]) -> Got:
     """Describes what a list shows beside the created wallets with their labels; in a pre-populated account a
     further one counts if it has the same pair."""
     if identifiers(listing.get("items")) is None:
@@ -102,7 +102,7 @@ def _odd(ctx: CheckContext, listing: Exchange, wallets: Sequence[Exchange]) -> G
     created = {each.get("id"): each for each in wallets}
     items = by_id(objects(listing.get("items")))
     extra = [item for own, item in items.items() if own not in created]
-    if extra and prepopulated(ctx.run, "listWallets"):
+    if extra and prepopulated(at.run, "listWallets"):
         pairs = {_pair(each.document) for each in wallets}
         extra = [item for item in extra if _pair(item) in pairs]
     if extra:
@@ -117,13 +117,11 @@ def _odd(ctx: CheckContext, listing: Exchange, wallets: Sequence[Exchange]) -> G
     return ""
 
 
-def _judge_other_pair(
-    ctx: CheckContext, fixture: Account, body: Body, duplicates: Sequence[Exchange]
-) -> None:
+def _judge_other_pair(at: Check, fixture: Account, body: Body, duplicates: Sequence[Exchange]) -> None:
     """Judges that a pair accepted in a new account is not refused as a duplicate of another pair."""
     what = f"a wallet of {_pair(body)} beside one of another pair"
-    answer = ctx.send(fixture.call(CREATE, body), what)
-    alone = ctx.send(ctx.run.account(fresh=True).call(CREATE, body), f"a wallet of {_pair(body)} alone")
+    answer = at.send(fixture.call(CREATE, body), what)
+    alone = at.send(at.run.account(fresh=True).call(CREATE, body), f"a wallet of {_pair(body)} alone")
     # Compare codes: messages may differ in the pair or a request id.
     code = answer.error_code
     taken_for_one = any(
@@ -132,12 +130,12 @@ def _judge_other_pair(
         for each in duplicates
     )
     if alone.succeeded and taken_for_one:
-        ctx.accepted(RULE, what, answer, alone)
+        at.accepted(RULE, what, answer, alone)
 
 
 @check("wallet.pair-elsewhere")
-def test_same_pair_in_another_account(ctx: CheckContext) -> None:
+def test_same_pair_in_another_account(at: Check) -> None:
     """Records whether another account may have a wallet of the same pair."""
-    taken = creations(ctx.run, CREATE)[0].exchange
-    answer = ctx.send(ctx.run.account(fresh=True).call(CREATE), what := "a pair that another account has")
-    ctx.record("wallet.pair-elsewhere", what, answer, taken)
+    taken = creations(at.run, CREATE)[0].exchange
+    answer = at.send(at.run.account(fresh=True).call(CREATE), what := "a pair that another account has")
+    at.record("wallet.pair-elsewhere", what, answer, taken)

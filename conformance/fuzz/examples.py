@@ -22,7 +22,7 @@ from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 from msgspec.structs import replace
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import Check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import FuzzSettings
@@ -58,7 +58,7 @@ class Stop(BaseException):
     """Ends a run of Hypothesis at once, for its cause if it has one: Hypothesis would shrink an Exception."""
 
 
-class Examples(CheckContext):
+class Examples(Check):
     """The judgements of the examples of one part, on an operation unless they name another; it ends `seconds`
     after the start (None: no limit). `exchanges` are those of the running example.
 

@@ -97,7 +97,7 @@ class Fuzzer(Engine):
         """Sends a case; without its operation where a front end or router may not find that."""
         sound = self._expected.accepted is not None and not case.front_end
         # Repeated with another key where what it names may be too new.
-        send = self.ctx.shown if sound else self.ctx.send
+        send = self.at.shown if sound else self.at.send
         sent = call.but(operation=None) if case.front_end else call
         answer = send(sent, f"a generated request, {case.name}")
         if not case.front_end:
@@ -114,7 +114,7 @@ class Fuzzer(Engine):
                 # It may have changed any resource.
                 self.renew()
             answered = replace(expected.answered, what=case.name)
-            self.ctx.expect(answered.rule, *answered.judge(answer))
+            self.at.expect(answered.rule, *answered.judge(answer))
             return
         if answer.throttled or answer.status is None or answer.status >= 500:
             self.renew()
@@ -125,51 +125,51 @@ class Fuzzer(Engine):
             self.examples.inspect(answer)
 
     def _judge_answer(self, case: Case, answer: Exchange) -> None:
-        ctx, expected = self.ctx, self._expected
+        at, expected = self.at, self._expected
         if answer.succeeded:
             self._effects = None
             if TRAITS[self.operation].once or (expected.refusals and answer.method != "GET"):
                 self.renew()
         if expected.passes and not (expected.refusals and answer.error_type != "authentication_error"):
             passes = expected.passes[0]
-            ctx.expect(passes.rule, *replace(passes, what=case.name).judge(answer))
+            at.expect(passes.rule, *replace(passes, what=case.name).judge(answer))
         if (reason := expected.refusal) is not None:
-            ctx.expect(reason.rule, *reason.judge(answer))
+            at.expect(reason.rule, *reason.judge(answer))
         elif expected.accepted is not None and not self._may_refuse(answer):
             key = answer.call.idempotency_key or ""
             rule = expected.accepted.rule
             if answer.error_code == "invalid_idempotency_key" and accepted_by(key) == KEY_ACCEPTED:
                 rule = KEY_ACCEPTED
-            ctx.expect(rule, *replace(expected.accepted, what=case.name).judge(answer))
+            at.expect(rule, *replace(expected.accepted, what=case.name).judge(answer))
         if answer.succeeded and not expected.refusals:
             self._judge_accepted(case.name, expected.body, answer)
 
     def _may_refuse(self, answer: Exchange) -> bool:
         """True if a refusal may have another reason: a pair is taken, or the account has reached a quota,
         which refuses the valid request as well."""
-        if TRAITS[self.operation].unique_pair and not pairs_are_free(self.ctx.run):
+        if TRAITS[self.operation].unique_pair and not pairs_are_free(self.at.run):
             return True
         if not answer.refused or not TRAITS[self.operation].creates:
             return False
-        again = self.ctx.send(self.fixture.call(self.operation), "is the valid request accepted?")
+        again = self.at.send(self.fixture.call(self.operation), "is the valid request accepted?")
         self.renew()
         return again.refused
 
     def _judge_accepted(self, what: str, verdict: BodyVerdict, answer: Exchange) -> None:
-        ctx, traits, sent = self.ctx, TRAITS[self.operation], verdict.document
+        at, traits, sent = self.at, TRAITS[self.operation], verdict.document
         if OPERATIONS[self.operation].is_list:
-            for rule, judgement in paging.demanded(self.operation, answer, ctx.target.array_style):
-                ctx.expect(rule, *judgement)
+            for rule, judgement in paging.demanded(self.operation, answer, at.target.array_style):
+                at.expect(rule, *judgement)
         elif traits.subset_of:
             self._judge_update(what, verdict, answer)
         elif sent is not None:
             initial = {} if was_changed(answer) else traits.initial
-            judge_members(ctx, "create.server-owned", answer, initial, what, but=initial.keys() - sent.keys())
-            judge_members(ctx, "create.initial-state", answer, initial, what, but=sent)
+            judge_members(at, "create.server-owned", answer, initial, what, but=initial.keys() - sent.keys())
+            judge_members(at, "create.initial-state", answer, initial, what, but=sent)
             if plain_amount(sent.get("amount")):
-                ctx.member("create.amount-exact", what, answer, "amount", sent["amount"])
+                at.member("create.amount-exact", what, answer, "amount", sent["amount"])
             if verdict.plain:
-                judge_members(ctx, "create.echo", answer, sent, what, but=(*HIDDEN_FIELDS, "amount"))
+                judge_members(at, "create.echo", answer, sent, what, but=(*HIDDEN_FIELDS, "amount"))
 
     def _judge_update(self, what: str, verdict: BodyVerdict, answer: Exchange) -> None:
         before, sent, rule = self.fixtures.known, verdict.document, "beneficiary.update"
@@ -177,10 +177,10 @@ class Fuzzer(Engine):
         if before is None or sent is None:
             return
         if verdict.plain:
-            judge_members(self.ctx, rule, answer, sent, what)
+            judge_members(self.at, rule, answer, sent, what)
         state = {name: before.get(name) for name in documented(self.operation)}
         sentence = f"as before {what}"
-        judge_members(self.ctx, rule, answer, state, sentence, but=MOVING | sent.keys(), shown_by=[before])
+        judge_members(self.at, rule, answer, state, sentence, but=MOVING | sent.keys(), shown_by=[before])
 
 
 def _unique(valid: ValidBody, document: dict[str, Any]) -> bool:

@@ -29,7 +29,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
 from conformance.checks import load_checks
-from conformance.checks.check import Check
+from conformance.checks.check import CheckDefinition
 from conformance.contract.traits import TRAITS
 from conformance.load.coordinator import LoadController
 from conformance.load.long_checks import LONG_CHECKS
@@ -82,7 +82,7 @@ def checks_of(weights: Mapping[str, int], *, money: bool = False) -> list[Any]:
     return [each for pattern, weight in weights.items() for each in [task(pattern)] * weight]
 
 
-def _moves_money(check: Check, operation: str) -> bool:
+def _moves_money(check: CheckDefinition, operation: str) -> bool:
     """True for a check that pays from the funded account, or judges its balances."""
     return TRAITS[operation].draws_on_funds or check.name.startswith(("test_payout", "test_balances"))
 
@@ -101,7 +101,7 @@ class ConformanceUser(User):
     def on_stop(self) -> None:
         self.process.end(self._session)
 
-    def judge(self, check: Check, operation: str) -> None:
+    def judge(self, check: CheckDefinition, operation: str) -> None:
         """Runs a check in the user's session, or in a new one; an error of the suite ends the session."""
         process, judged = self.process, False
         if reason := process.budget.ended:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conformance.checks.check import CHECKS, CheckContext, check
+from conformance.checks.check import CHECKS, Check, check
 from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import same, show
@@ -54,58 +54,58 @@ MEMORY = Key[Memory]("what earlier sessions have sent")
 
 
 @check("idempotency.replay")
-def test_keys_of_earlier_sessions(ctx: CheckContext) -> None:
+def test_keys_of_earlier_sessions(at: Check) -> None:
     """A POST of an earlier session is repeated: the same answer as then."""
-    known = ctx.run.cache.get(MEMORY, Memory).posts.setdefault(ctx.operation.id, deque(maxlen=POSTS))
+    known = at.run.cache.get(MEMORY, Memory).posts.setdefault(at.operation.id, deque(maxlen=POSTS))
     earlier = random.choice(known) if known else None
-    known.append(ctx.accept(ctx.valid(), "a request that later sessions repeat"))
+    known.append(at.accept(at.valid(), "a request that later sessions repeat"))
     if earlier is None:
-        ctx.not_exercised("idempotency.replay", "no earlier session has sent such a request")
+        at.not_exercised("idempotency.replay", "no earlier session has sent such a request")
         return
-    ctx.run.record[earlier.number] = earlier
+    at.run.record[earlier.number] = earlier
     what = "the key and body of an earlier session again"
-    again = ctx.send(earlier.call, what)
-    if ctx.usable("idempotency.replay", again):
-        ctx.same("idempotency.replay", what, earlier, again)
+    again = at.send(earlier.call, what)
+    if at.usable("idempotency.replay", again):
+        at.same("idempotency.replay", what, earlier, again)
 
 
 @check("auth.nonce-replay")
-def test_nonces_of_earlier_requests(ctx: CheckContext) -> None:
+def test_nonces_of_earlier_requests(at: Check) -> None:
     """A nonce of one of many earlier requests is refused."""
-    nonces = ctx.run.cache.get(MEMORY, Memory).nonces
+    nonces = at.run.cache.get(MEMORY, Memory).nonces
     while nonces and nonces[0].started < time.time() - NONCE_AGE:
         nonces.popleft()
     if not nonces:
-        ctx.not_exercised("auth.nonce-replay", "no earlier request was accepted")
+        at.not_exercised("auth.nonce-replay", "no earlier request was accepted")
         return
     earlier = random.choice(nonces)
-    ctx.run.record[earlier.number] = earlier
+    at.run.record[earlier.number] = earlier
     what = "a nonce that was used before"
-    again = ctx.send(ctx.valid().signed(nonce=earlier.nonce), what)
+    again = at.send(at.valid().signed(nonce=earlier.nonce), what)
     # After a 429 the request was repeated with a new nonce.
-    if again.nonce == earlier.nonce and ctx.usable("auth.nonce-replay", again):
+    if again.nonce == earlier.nonce and at.usable("auth.nonce-replay", again):
         refused = outcomes.refused(what, again, 401, "authentication_error", "nonce_replay")
-        ctx.expect("auth.nonce-replay", *refused, earlier)
+        at.expect("auth.nonce-replay", *refused, earlier)
 
 
 @check("payout.race")
-def test_payouts_at_once_in_many_rounds(ctx: CheckContext) -> None:
+def test_payouts_at_once_in_many_rounds(at: Check) -> None:
     """Payouts at once debit the balances by as much as sequential ones; rounds that lost amounts add up over
     all sessions."""
-    memory, rounds = ctx.run.cache.get(MEMORY, Memory), Rounds(ctx, ROUNDS)
-    payouts = memory.payouts = memory.payouts or PayoutRounds(ctx.account(), ctx.run.pause)
+    memory, rounds = at.run.cache.get(MEMORY, Memory), Rounds(at, ROUNDS)
+    payouts = memory.payouts = memory.payouts or PayoutRounds(at.account(), at.run.pause)
     if not payouts.done:
         with payouts:
             for _ in rounds:
-                turn = payouts.turn(ctx.send, rounds.race)
+                turn = payouts.turn(at.send, rounds.race)
                 if not rounds.spoilt and payouts.take(turn):
                     break
     if payouts.judged:
-        ctx.run.record |= {exchange.number: exchange for exchange in payouts.judged}
+        at.run.record |= {exchange.number: exchange for exchange in payouts.judged}
         what = "payouts at once to take from the balance what they take one after the other"
-        ctx.expect("payout.race", what, *conserved(payouts.judged))
+        at.expect("payout.race", what, *conserved(payouts.judged))
     else:
-        ctx.not_exercised("payout.race", payouts.unclear or "the balances stay as they are")
+        at.not_exercised("payout.race", payouts.unclear or "the balances stay as they are")
 
 
 # ---------------------------------------------------------------------- changes of one resource at once
@@ -115,44 +115,44 @@ FIELDS, CHANGES = ("note", "middle_name", "display_name"), 4
 
 
 @check("beneficiary.update", "beneficiary.disable", operations=("updateBeneficiary", "disableBeneficiary"))
-def test_changes_of_one_beneficiary_at_once(ctx: CheckContext) -> None:
+def test_changes_of_one_beneficiary_at_once(at: Check) -> None:
     """Clients change fields of one beneficiary, or disable it, while others read it: no acknowledged change
     is lost, and nothing is read that nobody has set."""
-    fixture, rounds = ctx.run.account(), Rounds(ctx, 1)
+    fixture, rounds = at.run.account(), Rounds(at, 1)
     for _ in rounds:
-        person = Account(ctx.run, account_id=fixture.account_id)
+        person = Account(at.run, account_id=fixture.account_id)
         ids, before = person.ids("getBeneficiary"), person.beneficiary
         read = call("getBeneficiary", ids)
         calls = [_change(ids) for _ in range(CHANGES)]
-        disables = ctx.operation.traits.disables or random.random() < 0.5
+        disables = at.operation.traits.disables or random.random() < 0.5
         calls += [call("disableBeneficiary", ids) if disables else read, read]
         random.shuffle(calls)
         answers = rounds.race(calls, "changes of one beneficiary at once")
         if not rounds.spoilt:
-            _judge_changes(ctx, read, answers, before)
+            _judge_changes(at, read, answers, before)
 
 
-def _judge_changes(ctx: CheckContext, read: Call, answers: list[Exchange], before: Exchange) -> None:
+def _judge_changes(at: Check, read: Call, answers: list[Exchange], before: Exchange) -> None:
     """Judges changes at once of a beneficiary by a later read, and reads among them."""
-    (rule,), disables = ctx.rules, ctx.operation.traits.disables
+    (rule,), disables = at.rules, at.operation.traits.disables
     changes = [answer for answer in answers if answer.method != "GET"]
-    if disables and not any(change.succeeded and change.operation == ctx.operation.id for change in changes):
-        ctx.not_exercised(rule, "the beneficiary was not disabled")
+    if disables and not any(change.succeeded and change.operation == at.operation.id for change in changes):
+        at.not_exercised(rule, "the beneficiary was not disabled")
         return
 
     def lost(answer: Exchange) -> str:
         return _not_disabled(answer) if disables else _lost(answer, changes, before)
 
-    last = ctx.eventually(
-        lambda: ctx.send(read, "the beneficiary after changes at once"),
+    last = at.eventually(
+        lambda: at.send(read, "the beneficiary after changes at once"),
         lambda answer: not answer.succeeded or not lost(answer),
         "getBeneficiary",
     )
-    if ctx.usable(rule, last) and last.succeeded:
-        ctx.expect(rule, "none of several acknowledged changes at once lost", lost(last), last, *changes)
+    if at.usable(rule, last) and last.succeeded:
+        at.expect(rule, "none of several acknowledged changes at once lost", lost(last), last, *changes)
     for meanwhile in answers if not disables else ():
         if meanwhile.method == "GET" and meanwhile.succeeded:
-            _judge_meanwhile(ctx, rule, meanwhile, changes, before)
+            _judge_meanwhile(at, rule, meanwhile, changes, before)
 
 
 def _change(ids: dict[str, str]) -> Call:
@@ -190,13 +190,13 @@ def _body(change: Exchange) -> dict[str, object]:
 
 
 def _judge_meanwhile(
-    ctx: CheckContext, rule: str, answer: Exchange, changes: Sequence[Exchange], first: Exchange
+    at: Check, rule: str, answer: Exchange, changes: Sequence[Exchange], first: Exchange
 ) -> None:
     """Judges that a read among changes shows each field as it was, or as one of them sets it."""
     for name in FIELDS:
         values = [first.get(name), *(_body(change)[name] for change in changes if name in _body(change))]
         got = "" if any(same(answer.get(name), value) for value in values) else show(answer.get(name))
-        ctx.expect(rule, f"{name} as it was or as one of the changes sets it", got, answer, *changes)
+        at.expect(rule, f"{name} as it was or as one of the changes sets it", got, answer, *changes)
 
 
 #: Name -> check, of those of this module.

@@ -12,7 +12,7 @@ import msgspec
 
 from conformance._text import clean
 from conformance.checks import presence
-from conformance.checks.check import Check, run_check
+from conformance.checks.check import CheckDefinition, run_check
 from conformance.contract.rules import RULES
 from conformance.contract.traits import traits_of
 from conformance.judge.cells import Cell
@@ -101,7 +101,7 @@ class LoadProcess:
         self.sessions[number] = run
         return number
 
-    def judge(self, session: int, check: Check, operation: str) -> bool:
+    def judge(self, session: int, check: CheckDefinition, operation: str) -> bool:
         """Runs a check in a session; False where it judged nothing. Ends the session where the server is
         lost."""
         run = self.sessions[session]

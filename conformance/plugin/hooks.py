@@ -151,7 +151,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if check := getattr(metafunc.function, "conformance_check", None):
-        metafunc.parametrize("ctx", check.operations, ids=check.operations)
+        metafunc.parametrize("at", check.operations, ids=check.operations)
     elif exploration := getattr(metafunc.function, "conformance_exploration", None):
         values = [
             pytest.param(None, part, None, marks=pytest.mark.fuzz, id=part) for part in exploration.parts

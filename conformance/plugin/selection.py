@@ -20,7 +20,7 @@ from conformance._text import printable
 if TYPE_CHECKING:
     import pytest
 
-    from conformance.checks.check import Check
+    from conformance.checks.check import CheckDefinition
     from conformance.fuzz.exploration import Exploration
     from conformance.plugin.options import Options
 
@@ -96,11 +96,11 @@ def narrowed(config: Any) -> list[str]:
 class Job:
     """A test of the suite: a check with an operation, or an exploration with a part."""
 
-    judged: Check | Exploration
+    judged: CheckDefinition | Exploration
     parameter: str
 
     @property
-    def check(self) -> Check | None:
+    def check(self) -> CheckDefinition | None:
         """The check; None for an exploration."""
         return self.judged if hasattr(self.judged, "rules_on") else None  # type: ignore[return-value]
 
@@ -155,7 +155,7 @@ def job(item: pytest.Item) -> Job | None:
     function = getattr(item, "function", None)
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if check := getattr(function, "conformance_check", None):
-        return Job(check, parameters.get("ctx", ""))
+        return Job(check, parameters.get("at", ""))
     if exploration := getattr(function, "conformance_exploration", None):
         return Job(exploration, parameters.get("part", ""))
     return None

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from conformance._files import test_module
 from conformance.checks import presence
-from conformance.checks.check import CHECKS, Check, run_check
+from conformance.checks.check import CHECKS, CheckDefinition, run_check
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
 from conformance.judge.cells import EVERY_RESPONSE, Cell
@@ -168,11 +168,11 @@ class Worker:
         return outcome
 
     def _cells(self, job: Job) -> list[Cell]:
-        if isinstance(job.judged, Check):
+        if isinstance(job.judged, CheckDefinition):
             return self.run_check(job.judged, job.parameter)[0]
         return self.explore(job.judged, job.parameter)
 
-    def run_check(self, check: Check, operation: str) -> tuple[list[Cell], list[int]]:
+    def run_check(self, check: CheckDefinition, operation: str) -> tuple[list[Cell], list[int]]:
         """Runs a check; returns its selected cells and its exchanges. Violations are confirmed."""
         cells, exchanges = run_check(check, operation, self.run)
         cells = self._asked_for(presence.explained(self.run, cells, exchanges))
@@ -180,7 +180,7 @@ class Worker:
             self._confirm(check, operation, failed)
         return cells, exchanges
 
-    def _confirm(self, check: Check, operation: str, failed: Iterable[Cell]) -> None:
+    def _confirm(self, check: CheckDefinition, operation: str, failed: Iterable[Cell]) -> None:
         """Runs a failed check once more, alone and in new accounts."""
         if self._confirming <= 0:
             return

@@ -12,7 +12,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import OrganizationRow
 from conformance.wire.messages import Auth
-from tests.support.runs import ctx_on
+from tests.support.runs import check_on
 
 
 class AsksNobody(Behaviour):
@@ -29,31 +29,31 @@ class AsksNobody(Behaviour):
 
 
 def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() -> None:
-    ctx = ctx_on("listWallets", "auth.signature")
-    engine = AuthProbes(ctx)
-    sent = len(ctx.exchanges)
+    at = check_on("listWallets", "auth.signature")
+    engine = AuthProbes(at)
+    sent = len(at.exchanges)
     case = engine.case("auth.signature", "a valid request", auth=Auth())
     with pytest.raises(InternalError, match=r"auth\.signature, but the oracle says"):
         engine.batch([case])
-    assert len(ctx.exchanges) == sent
+    assert len(at.exchanges) == sent
 
 
 def test_rules_about_statuses_follow_from_the_rule_of_a_case() -> None:
-    ctx = ctx_on("listWallets", "auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
-    load_checks()["test_authentication.test_missing_headers"].function(ctx)
-    assert {cell.rule: cell.verdict for cell in ctx.concluded()} == {
+    at = check_on("listWallets", "auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
+    load_checks()["test_authentication.test_missing_headers"].function(at)
+    assert {cell.rule: cell.verdict for cell in at.concluded()} == {
         "auth.missing-header": Verdict.PASSED,
         "auth.missing-header-status": Verdict.PASSED,
         "auth.bearer-only": Verdict.PASSED,
     }
-    assert [cell.judged for cell in ctx.concluded()] == [5, 5, 3]
+    assert [cell.judged for cell in at.concluded()] == [5, 5, 3]
 
 
 def test_a_case_whose_control_is_answered_no_better_shows_nothing() -> None:
     rules = ("auth.bearer-only", "auth.missing-header", "auth.missing-header-status")
-    ctx = ctx_on("listWallets", *rules, behaviour=AsksNobody())
-    load_checks()["test_authentication.test_missing_headers"].function(ctx)
-    found = {cell.rule: cell for cell in ctx.concluded()}
+    at = check_on("listWallets", *rules, behaviour=AsksNobody())
+    load_checks()["test_authentication.test_missing_headers"].function(at)
+    found = {cell.rule: cell for cell in at.concluded()}
     assert found["auth.missing-header"].verdict is Verdict.FAILED
     assert found["auth.bearer-only"].verdict is Verdict.INCONCLUSIVE
     assert found["auth.bearer-only"].decisive.cause == "auth.missing-header"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from conformance.checks import load_checks
-from conformance.checks.check import Check, run_check
+from conformance.checks.check import CheckDefinition, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import EVERY_RESPONSE, Cell
@@ -101,7 +101,7 @@ def same_server(run: Run) -> Run:
     return Run(run.target, transport=run._transport)
 
 
-def checks_of(rule: str, operation: str) -> list[Check]:
+def checks_of(rule: str, operation: str) -> list[CheckDefinition]:
     """Returns the checks that cite a rule and run on an operation."""
     return [
         check for check in load_checks().values() if rule in check.rules and operation in check.operations
@@ -109,7 +109,7 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 
 @hurried()
-def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
+def judge(behaviour: Behaviour, checks: Iterable[tuple[CheckDefinition, str]]) -> Outcome:
     """Runs checks on a new server; includes rules of every response."""
     run, outcome = run_on_fault(behaviour), Outcome()
     for check, operation in checks:
@@ -150,7 +150,7 @@ def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
             yield
 
 
-def _last(check: Check) -> int:
+def _last(check: CheckDefinition) -> int:
     """Orders checks with many refusals in few requests first, those of lists last."""
     families = ("auth", "tenancy", "idempotency")
     family = check.rules[0].partition(".")[0]
@@ -177,7 +177,7 @@ def _valid_calls(operation: str, run: Run) -> Iterator[None]:
     yield
 
 
-def run_one(check: Check, operation: str, run: Run, outcome: Outcome) -> list[Cell]:
+def run_one(check: CheckDefinition, operation: str, run: Run, outcome: Outcome) -> list[Cell]:
     """Runs a check on one operation; adds its cells, or the exception that it raised, to an outcome."""
     try:
         cells, _ = run_check(check, operation, run)

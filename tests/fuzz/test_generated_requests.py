@@ -172,7 +172,7 @@ def test_changes_through_an_odd_target_are_not_expected() -> None:
     one.perform(plain)
     one.perform(replace(plain, query="x={}", body=b'{"email": "eve@example.com"}'))
     one.perform(replace(plain, body=b'{"title": "Mr"}'))
-    assert list(one.ctx.run.record.values())[-1].succeeded
+    assert list(one.at.run.record.values())[-1].succeeded
 
 
 # ---------------------------------------------------------------------- what is not judged

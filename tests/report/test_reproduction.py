@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import Check
+from conformance.checks.check import CheckDefinition
 from conformance.contract.rules import RULES, Level
 from conformance.judge.cells import grouped
 from conformance.judge.verdicts import Verdict
@@ -46,7 +46,7 @@ def parsed(command: str) -> argparse.Namespace:
     return parser.parse_args(words[3:])
 
 
-def selected(command: str) -> list[tuple[Check, str]]:
+def selected(command: str) -> list[tuple[CheckDefinition, str]]:
     """The checks that a command runs, with their operations."""
     given = parsed(command)
     scope = Scope.parse([given.rule], [given.operation])

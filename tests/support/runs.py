@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import httpx
 
-from conformance.checks.check import Check, CheckContext, run_check
+from conformance.checks.check import Check, CheckDefinition, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell
@@ -40,7 +40,7 @@ def run_on(
     return Run(build(tables, "reference"), transport=transport(server))
 
 
-def judged(run: Run, tests: Iterable[tuple[Check, str]]) -> Ledger:
+def judged(run: Run, tests: Iterable[tuple[CheckDefinition, str]]) -> Ledger:
     """Runs checks, each on an operation; returns the ledger, with the rules of every response."""
     ledger = Ledger.of_catalogue(run.target)
     for check, operation in tests:
@@ -51,9 +51,9 @@ def judged(run: Run, tests: Iterable[tuple[Check, str]]) -> Ledger:
     return ledger
 
 
-def ctx_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> CheckContext:
+def check_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> Check:
     """Returns the context of a check of these rules on one operation of a new server."""
-    return CheckContext(run_on(behaviour), OPERATIONS[operation], [RULES[rule] for rule in rules], "test")
+    return Check(run_on(behaviour), OPERATIONS[operation], [RULES[rule] for rule in rules], "test")
 
 
 def broken(cells: Iterable[Cell]) -> dict[str, Cell]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from conformance.checks.check import Check, run_check
+from conformance.checks.check import CheckDefinition, run_check
 from conformance.checks.presence import missing
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
@@ -58,7 +58,7 @@ def parts() -> list[tuple[str, str]]:
 
 def judge(
     variant: Variant,
-    checks: Iterable[tuple[Check, str]] = (),
+    checks: Iterable[tuple[CheckDefinition, str]] = (),
     explored: Iterable[tuple[str, str]] = (),
     settings: FuzzSettings | None = None,
 ) -> Judged:

@@ -183,3 +183,31 @@ class OthersPayAtFirst(OthersPay):
 
 def test_a_disturbed_round_is_repeated_after_a_wait() -> None:
     assert judged(OthersPayAtFirst()).verdict is Verdict.PASSED
+
+
+# ---------------------------------------------------------------------- balances of an account
+
+
+class PaysTheSame(Behaviour):
+    """The funded account pays what an account without balances pays, at the same time, as often as asked."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self._left = times
+
+    def reserve_funds(self, ctx: Context) -> None:
+        super().reserve_funds(ctx)
+        if self.parent(ctx)["name"] == "Funded account":
+            self._funded = self.parent(ctx)["id"]
+        elif self._left:
+            self._left -= 1
+            for balance in ctx.store.balances(self._funded):
+                pending = EXACT.add(Decimal(balance.pending_payout), asked(ctx))
+                ctx.store.set_balance(self._funded, balance._replace(pending_payout=format(pending, "f")))
+
+
+@pytest.mark.parametrize(("times", "verdict"), [(1, Verdict.PASSED), (2, Verdict.FAILED)])
+def test_another_client_may_pay_the_same_amount_meanwhile(times: int, verdict: Verdict) -> None:
+    name = "test_balances.test_balances_are_of_the_account"
+    (cell,), _ = run_check(load_checks()[name], "getAccountBalances", run_on(PaysTheSame(times)))
+    assert cell.verdict is verdict, cell.summary

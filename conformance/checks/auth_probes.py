@@ -15,12 +15,8 @@ from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.cache import Key
 from conformance.world.calls import parameters
 from conformance.world.sender import refusal_of_valid
-
-_PASSED = Key[Exchange]("a request that passed authentication")
-
 
 #: Seconds for which nonces are remembered and timestamps accepted (section 8), less a margin.
 REMEMBERED = 240
@@ -81,7 +77,7 @@ class AuthProbes(Engine):
         """Returns a valid request that passed authentication, sent once for each operation of a run."""
         what = "a valid request, to derive defective ones from"
         return self.passed(
-            self.at.run.cache.get(_PASSED.of(self.operation), lambda: self.at.send(self.valid(), what))
+            self.at.run.cache.get((what, self.operation), lambda: self.at.send(self.valid(), what))
         )
 
     @property

@@ -31,15 +31,11 @@ from conformance.target.applicability import absent, unmet
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.cache import Key
 from conformance.world.calls import renewed
 from conformance.world.run import Account, Run, purpose_of
 from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
-
-#: Operation -> a valid request to it, sent after an authentication failure.
-_LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 class Check:
@@ -221,7 +217,7 @@ class Check:
             return False
         purpose = f"a valid {self.operation.id}, after an authentication failure"
         valid = self.run.cache.get(
-            _LOCKED_OUT.of(self.operation.id),
+            ("locked out", self.operation.id),
             # Elsewhere: it is no effect of what was refused.
             lambda: self.send(self.account(fresh=True).call(self.operation.id), purpose),
         )

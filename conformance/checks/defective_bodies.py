@@ -14,17 +14,13 @@ from conformance.judge.oracle import Reason
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE, bodies
-from conformance.world.cache import Key
 from conformance.world.calls import call, identifier
 from conformance.world.case import Case
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker, other_value
 from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
 
-_BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
-
-#: Account -> its business, of which destinations of one shape are.
-_PAYEES = Key[Account]("the business of invalid destinations")
+#: The shape of destinations that are a business's.
 _OF_A_BUSINESS = "IBAN alone"
 
 
@@ -69,7 +65,7 @@ class DefectiveBodies(Engine):
             return fixture
         account = fixture.account_id
         return self.at.run.cache.get(
-            _PAYEES.of(account), lambda: Account(self.at.run, account_id=account, business=True)
+            ("business", account), lambda: Account(self.at.run, account_id=account, business=True)
         )
 
     @property
@@ -80,7 +76,7 @@ class DefectiveBodies(Engine):
     def _beneficiary(self) -> Exchange:
         """The create of the beneficiary to update: a business where the server accepts one, so that each
         field applies; an individual for that shape."""
-        return self.at.run.cache.get(_BENEFICIARY.of(self.shape), self._new_beneficiary)
+        return self.at.run.cache.get(("to update", self.shape), self._new_beneficiary)
 
     def _new_beneficiary(self) -> Exchange:
         create = "createBeneficiary"
@@ -176,11 +172,11 @@ class DefectiveBodies(Engine):
     def _move_on(self) -> None:
         """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""
         if self.traits.subset_of:
-            self.at.run.cache.forget(_BENEFICIARY.of(self.shape))
+            self.at.run.cache.forget(("to update", self.shape))
         elif not self.traits.shared:
             self.at.run.forget(self._purpose)
             for shape in (SAMPLE, *OTHER_SHAPES["updateBeneficiary"]):
-                self.at.run.cache.forget(_BENEFICIARY.of(shape))
+                self.at.run.cache.forget(("to update", shape))
 
     # ------------------------------------------------------------------ effects
 

@@ -16,7 +16,7 @@ from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
-from conformance.world.cache import Key
+from conformance.world.cache import once
 from conformance.world.run import Run, purpose_of
 
 #: A path that the contract does not have.
@@ -25,10 +25,6 @@ NOWHERE = "/v1/nothing"
 #: Statuses for an unknown path or method.
 ABSENT = (404, 405, 501)
 
-#: Operation -> the answer to a valid request, if it is that of an undocumented path; else empty.
-_MISSING = Key[str]("an operation that does not exist")
-_UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
-
 #: Stands for all operations in the delays of reads.
 _SHOWS = "whether operations exist"
 
@@ -36,12 +32,14 @@ _SHOWS = "whether operations exist"
 def missing(run: Run, operation: str) -> str:
     """Returns the answer that shows that an operation does not exist; empty where it may exist."""
     try:
-        return run.cache.get(_MISSING.of(operation), lambda: _ask(run, operation))
+        return _ask(run, operation)
     except Inconclusive:
         return ""
 
 
+@once
 def _ask(run: Run, operation: str) -> str:
+    """Returns the answer to a valid request, if it is that of an undocumented path; else empty."""
     if operation in run.succeeded:
         return ""
     # A new account: what this creates must not interfere with checks.
@@ -66,13 +64,10 @@ def _says_absent(run: Run, answer: Exchange) -> bool:
     return nowhere.status == 404 and _words(answer) == _words(nowhere)
 
 
+@once
 def _undocumented(run: Run, method: str) -> Exchange:
-    def ask() -> Exchange:
-        body = b"{}" if method in ("POST", "PATCH") else None
-        call = Call(None, method, NOWHERE, body)
-        return run.send(run.client(), call, "how is an undocumented path answered?")
-
-    return run.cache.get(_UNDOCUMENTED.of(method), ask)
+    call = Call(None, method, NOWHERE, b"{}" if method in ("POST", "PATCH") else None)
+    return run.send(run.client(), call, "how is an undocumented path answered?")
 
 
 def _words(answer: Exchange) -> str:
@@ -93,7 +88,7 @@ def _words(answer: Exchange) -> str:
 
 def found(run: Run) -> dict[str, str]:
     """Returns the operations known not to exist, each with the answer that shows it."""
-    said = {operation: run.cache.find(_MISSING.of(operation)) for operation in OPERATIONS}
+    said = {operation: run.cache.find(("_ask", operation)) for operation in OPERATIONS}
     return {operation: text for operation, text in said.items() if text}
 
 
@@ -106,7 +101,7 @@ def explained(run: Run, cells: Iterable[Cell], exchanges: Sequence[int]) -> list
 def lacks(run: Run, numbers: Iterable[int]) -> str:
     """Returns the missing operation that one of these exchanges was sent to; else empty."""
     for number in numbers:
-        exchange = run.record.get(number)
+        exchange = run.exchange(number)
         if exchange is None or exchange.operation is None or exchange.status not in ABSENT:
             continue
         if missing(run, exchange.operation):

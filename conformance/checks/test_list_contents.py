@@ -69,7 +69,7 @@ def test_list_shows_what_was_created(at: Check) -> None:
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
     at.expect("list.complete", *listed("all that is known to be there", known, exchanges))
-    at.expect("list.complete", *stock.only_own("the list", exchanges))
+    at.expect("list.complete", *stock.only_own(at.run, "the list", exchanges))
     compared(at, [item for page in pages for item in page.items], stock.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in at.rules):
         at.expect(rule, *outcomes.documented(RULES[rule].statement, rule, at.operation.id, exchanges))

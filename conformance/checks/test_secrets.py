@@ -24,7 +24,6 @@ from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world import samples
 from conformance.world.bodies import bodies
-from conformance.world.cache import Key
 from conformance.world.calls import identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.creations import creations
 from conformance.world.run import Account
@@ -43,8 +42,6 @@ _NEAR = (
 
 #: A fixture, and the creates of its destinations.
 Vault = tuple[Account, list[Exchange]]
-
-_VAULT = Key[Vault]("an account with secrets in it")
 
 
 def new_vault(at: Check) -> Vault:
@@ -91,7 +88,7 @@ def _vault(at: Check) -> Vault:
     if at.operation.traits.disables:
         return new_vault(at)
     with contextlib.suppress(Inconclusive):
-        return at.run.cache.get(_VAULT, lambda: new_vault(at))
+        return at.run.cache.get("vault", lambda: new_vault(at))
     fixture = at.run.account()
     return fixture, [fixture.destination] if at.operation.id in _NEAR else []
 

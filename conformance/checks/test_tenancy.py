@@ -23,7 +23,6 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import Parameters, query, status_filter
 from conformance.world.bodies import SAMPLE
-from conformance.world.cache import Key
 from conformance.world.calls import call, identifier, parameters
 from conformance.world.case import Case
 from conformance.world.corpora.ids import INHERITED
@@ -31,8 +30,6 @@ from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
 PARENT, UNKNOWN_PARENT, MISSING = "tenancy.foreign-parent", "tenancy.unknown-parent", "tenancy.missing-child"
-
-_DISABLED, _WALLET = Key[Exchange]("a disabled beneficiary"), Key[Exchange]("another organization's wallet")
 
 # ---------------------------------------------------------------------- tenants
 
@@ -170,7 +167,9 @@ def _body(engine: Engine, row: ForeignPath) -> dict[str, Any] | None:
         samples = engine.at.run.samples
         if len(samples.wallet_pairs) < 2:
             return None
-        engine.at.run.cache.get(_WALLET, lambda: whose.create(operation, samples.wallet(1)))
+        engine.at.run.cache.get(
+            "another organization's wallet", lambda: whose.create(operation, samples.wallet(1))
+        )
         return samples.wallet(1)
     shape = _OTHER.get(operation, SAMPLE)
     other = row.body == "other" and accepts(engine.at.run, operation, shape)
@@ -311,7 +310,7 @@ def test_child_of_sibling(at: Check) -> None:
             ids = {"account_id": fixture.account_id, "beneficiary_id": fixture.beneficiary_id}
             request = call("disableBeneficiary", ids)
             purpose = "a beneficiary to disable, which is another customer's"
-            at.run.cache.get(_DISABLED.of(fixture.beneficiary_id), lambda: at.send(request, purpose))
+            at.run.cache.get((purpose, fixture.beneficiary_id), lambda: at.send(request, purpose))
     judge_rows(at, "tenancy.sibling-child", *watched)
 
 

@@ -13,15 +13,13 @@ from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
-from conformance.world.cache import Key
+from conformance.world.cache import once
 from conformance.world.calls import unknown_like
 from conformance.world.known_lists import KnownList
 from conformance.world.run import Account, Run, purpose_of
 
 #: Remedy where a pair is unique across accounts: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."
-
-_PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
 #: Owner of a payee -> member of a payout's body -> placeholder for its id in generated bodies.
 PAYEES = {
@@ -163,13 +161,10 @@ class OperationFixtures:
         return unknown_like(identifier) if whose == UNKNOWN else identifier
 
 
+@once
 def pairs_are_free(run: Run) -> bool:
     """True if each account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); if not,
     a refused wallet proves nothing. Tried once in a run."""
-    return run.cache.get(_PAIRS_ARE_FREE, lambda: _detect_pairs(run))
-
-
-def _detect_pairs(run: Run) -> bool:
     for _ in range(2):
         fixture = run.account(fresh=True)
         last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")

@@ -14,7 +14,6 @@ from conformance.judge import outcomes
 from conformance.judge.comparison import same, show
 from conformance.judge.conservation import conserved
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.cache import Key
 from conformance.world.calls import call
 from conformance.world.payments import PayoutRounds
 from conformance.world.run import Account
@@ -50,7 +49,8 @@ class Memory:
                 self.nonces.append(exchange)
 
 
-MEMORY = Key[Memory]("what earlier sessions have sent")
+#: Its key in the cache of a run.
+MEMORY = "what earlier sessions have sent"
 
 
 @check("idempotency.replay")

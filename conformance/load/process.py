@@ -24,6 +24,7 @@ from conformance.load.long_checks import MEMORY, Memory
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Auth, Exchange
+from conformance.world.common import Common
 from conformance.world.made import MadeList
 from conformance.world.run import Run
 
@@ -74,7 +75,7 @@ class LoadProcess:
         self._confused: set[int] = set()
         #: Why the server could not be reached; empty once it answers again.
         self.lost = ""
-        self._first = Run(target, first_number=index * NUMBERS + 1, budget=self.budget)
+        self._first = Run(target, first_number=index * NUMBERS + 1, common=Common(target, self.budget))
         self._index, self._numbers = index, itertools.count(1)
         self._observe, self._admitted = watch, threading.Event()
         self._report = Report(Ledger())

@@ -33,7 +33,7 @@ from conformance.report.known_failures import KnownFailures
 from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
-from conformance.world.lag import Lag
+from conformance.world.common import Common
 from conformance.world.samples import label_run
 
 #: Seconds to wait for running tests at the end of the run, after their connections were closed.
@@ -165,9 +165,8 @@ class Runner:
         self._redactor = Redactor(target)
         self._known = KnownFailures(msgspec.convert(data["known"], list[KnownFailureRecord]))
         label_run(data["label"])
-        budget = share(target, data["started"], data["processes"])
+        common = Common(target, share(target, data["started"], data["processes"]))
         workers = data["processes"] * data["lanes"]
-        lag = Lag(target.limits.shows_within)
 
         def make(number: int) -> Worker:
             index = data["process"] * WORKERS + number
@@ -182,9 +181,8 @@ class Runner:
                     workers=workers,
                 ),
                 scope=options.scope,
-                budget=budget,
+                common=common,
                 ahead=data["ahead"],
-                lag=lag,
             )
 
         if data["lanes"] > 1:

@@ -25,10 +25,9 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.plugin.selection import Job, Scope
 from conformance.target.file import Target
-from conformance.wire.budget import Budget
 from conformance.wire.messages import Exchange
 from conformance.world.calls import renewed
-from conformance.world.lag import Lag
+from conformance.world.common import Common
 from conformance.world.run import Run
 
 #: Seconds a worker may spend on confirming failures.
@@ -107,7 +106,7 @@ class JobOutcome:
 
 class Worker:
     """Runs checks and explorations in one thread, and returns ledgers of their cells. The server's clock
-    is `ahead` by so many seconds; `lag` is that of all workers of a process."""
+    is `ahead` by so many seconds; `common` is what all workers of a process share."""
 
     def __init__(
         self,
@@ -116,20 +115,18 @@ class Worker:
         index: int,
         settings: FuzzSettings,
         scope: Scope = EVERYTHING,
-        budget: Budget | None = None,
+        common: Common | None = None,
         ahead: float = 0.0,
-        lag: Lag | None = None,
     ) -> None:
-        self.run = Run(target, first_number=index * 1_000_000 + 1, budget=budget, lag=lag)
+        self.run = Run(target, first_number=index * 1_000_000 + 1, common=common)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
         #: Number of jobs under way: while one waits, others run.
         self.busy = 0
-        #: What earlier ledgers contained: exchanges, created resources, numbers sent, and cells of the
-        #: rules of every response.
-        self._recorded = self._created = 0
+        #: What earlier ledgers contained: exchanges, numbers sent, and cells of the rules of every response.
+        self._recorded = 0
         self._sent = 0, 0, 0.0
         self._reported: dict[tuple[str, str], Cell] = {}
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
@@ -189,7 +186,8 @@ class Worker:
         broken = {cell.rule for cell in again if cell.violations}
         holds = {cell.rule for cell in again if cell.judged} - broken
         for cell in failed:
-            proof = [self.run.record[each.exchanges[0]] for each in cell.violations if each.exchanges]
+            numbers = [each.exchanges[0] for each in cell.violations if each.exchanges]
+            proof = [exchange for number in numbers if (exchange := self.run.exchange(number))]
             if self._crowded and cell.rule in holds and proof and all(each.timed_out for each in proof):
                 cell.judged, cell.broken, cell.violations = cell.judged - cell.broken, 0, []
                 cell.unclear = [overdue(proof)]
@@ -237,7 +235,7 @@ class Worker:
         for cell in [*cells, *self._every_response(last)]:
             ledger.add(cell, clean)
         for number in dict.fromkeys(number for cell in ledger.cells for number in cell.exchanges):
-            if exchange := run.record.get(number):
+            if exchange := run.exchange(number):
                 ledger.exchanges[number] = exchange_record(exchange, run.redactor)
         fresh = list(itertools.islice(reversed(run.record.values()), len(run.record) - self._recorded))
         self._recorded += len(fresh)
@@ -252,9 +250,7 @@ class Worker:
         self._sent = sent
         ledger.lost = clean(run.lost)
         ledger.missing = {name: clean(said) for name, said in presence.found(run).items()}
-        made = run.made.resources[self._created :]
-        self._created += len(made)
-        ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in made]
+        ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in run.made.take()]
         return ledger
 
     def _overdue(self) -> Iterator[Cell]:

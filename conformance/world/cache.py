@@ -1,63 +1,72 @@
-"""A cache of a run's values by typed keys."""
+"""Values that are made once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, cast
+import functools
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from conformance.judge.verdicts import Inconclusive
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Key(Generic[T]):
-    """The key of a value of type T; `part` tells several of one `name` apart, such as by operation."""
-
-    name: str
-    part: str = ""
-
-    def of(self, part: str) -> Key[T]:
-        """The key of the same kind of value for another part."""
-        return replace(self, part=part)
-
-
-class RunCache:
-    """Values by key, or the Inconclusive that making one raised."""
+class Cache:
+    """Values by key, or the Inconclusive that making one raised; of several threads that want a value one
+    makes it, while the others wait."""
 
     def __init__(self) -> None:
-        self._values: dict[Key[Any], Any] = {}
+        self._values: dict[Hashable, Any] = {}
+        self._locks: dict[Hashable, threading.RLock] = {}
 
-    def get(self, key: Key[T], make: Callable[[], T]) -> T:
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Returns the value of a key, made on first use. An Inconclusive from `make` is raised each time."""
         if key not in self._values:
-            try:
-                self._values[key] = make()
-            except Inconclusive as refusal:
-                self._values[key] = refusal
-        value = self._values[key]
+            with self._locks.setdefault(key, threading.RLock()):
+                if key not in self._values:
+                    try:
+                        self._values[key] = make()
+                    except Inconclusive as refusal:
+                        self._values[key] = refusal
+        value: T | Inconclusive = self._values[key]
         if isinstance(value, Inconclusive):
             # A new exception each time: re-raising one would accumulate tracebacks.
             raise type(value)(value.reason, value.remedy, value.cause)
-        return cast(T, value)
-
-    def find(self, key: Key[T]) -> T | None:
-        """Returns the value of a key, or None."""
-        value = self._values.get(key)
-        return None if isinstance(value, Inconclusive) else cast("T | None", value)
-
-    def put(self, key: Key[T], value: T) -> T:
-        """Sets the value of a key and returns it."""
-        self._values[key] = value
         return value
 
-    def copy(self) -> RunCache:
-        """Copies the cache; later changes are separate."""
-        other = RunCache()
-        other._values = dict(self._values)
-        return other
+    def find(self, key: Hashable) -> Any:
+        """Returns the value of a key, or None."""
+        value = self._values.get(key)
+        return None if isinstance(value, Inconclusive) else value
 
-    def forget(self, key: Key[Any]) -> None:
+    def put(self, key: Hashable, value: Any) -> None:
+        """Sets the value of a key."""
+        self._values[key] = value
+
+    def forget(self, key: Hashable) -> None:
         """Removes the value of a key."""
         self._values.pop(key, None)
+
+
+class Caching(Protocol):
+    """What has a cache: a run, an account."""
+
+    @property
+    def cache(self) -> Cache: ...
+
+
+S = TypeVar("S", bound=Caching)
+
+
+def once(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Makes a function's value once in its first argument, a run or an account, for each of the other
+    arguments: the key is the function's name and these."""
+
+    @functools.wraps(make)
+    def cached(owner: S, /, *args: P.args, **options: P.kwargs) -> T:
+        key = make.__name__, *args, *options.items()
+        return owner.cache.get(key, lambda: make(owner, *args, **options))
+
+    return cached

@@ -16,14 +16,12 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.bodies import KINDS, bodies
-from conformance.world.cache import Key
+from conformance.world.cache import once
 from conformance.world.calls import call
 from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body, changed
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import TEXTS, places, with_texts
-
-_CREATIONS = Key["list[CreatedResource]"]("resources of every kind")
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,12 @@ class CreatedResource:
     exchange: Exchange
 
 
+@once
 def creations(run: Run, operation: str) -> list[CreatedResource]:
     """One resource of each kind that the server accepts, the sample first.
 
     Raises Inconclusive when it refuses the sample.
     """
-    return run.cache.get(_CREATIONS.of(operation), lambda: _created(run, operation))
-
-
-def created_in(run: Run, operation: str) -> Account:
-    """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
-    return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
-
-
-def _created(run: Run, operation: str) -> list[CreatedResource]:
     fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
     sample = fixture.body(operation)
     resources = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
@@ -82,6 +72,11 @@ def _created(run: Run, operation: str) -> list[CreatedResource]:
                 resources.append(CreatedResource(name, body, where, exchange))
                 break
     return resources
+
+
+def created_in(run: Run, operation: str) -> Account:
+    """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
+    return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
 
 
 def _with_texts(fixture: Account, operation: str, tries: list[Body], text: str) -> list[Body]:

@@ -18,7 +18,7 @@ from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
-from conformance.world.cache import Key
+from conformance.world.cache import once
 from conformance.world.run import Account, Run
 
 # ---------------------------------------------------------------------- pre-populated lists
@@ -27,21 +27,16 @@ from conformance.world.run import Account, Run
 #: Lists that a server may pre-populate: section 4 does not state that they are empty at first.
 POPULATED = ("listVirtualAccounts", "listWallets")
 
-_POPULATED = Key[bool]("whether lists of new accounts are pre-populated")
-
 #: Seconds by which timestamps of one moment may differ through rounding.
 _ROUNDING = 1
 
 
+@once
 def prepopulated(run: Run, operation: str) -> bool:
     """True if the list of a new account has elements which no request of the run created and which are no
     older than the account. Raises Inconclusive where no account can be created."""
     if operation not in POPULATED:
         return False
-    return run.cache.get(_POPULATED.of(operation), lambda: _detect_contents(run, operation))
-
-
-def _detect_contents(run: Run, operation: str) -> bool:
     if not made_by(run, operation):
         # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
         elsewhere = run.account(fresh=True)
@@ -102,9 +97,6 @@ def added(run: Run, operation: str, items: Iterable[Mapping[str, Any]], known: C
 # ---------------------------------------------------------------------- where a list grows
 
 
-#: The end of a customer's list at which new accounts appear.
-GROWING_END = Key[str]("where a customer's list of accounts grows")
-
 #: Remedy for a list that is too long to read.
 FEWER_ACCOUNTS = "Name a customer with fewer accounts: [primary] customer_id."
 
@@ -126,7 +118,7 @@ def newest_accounts(run: Run, send: Send, fixture: Account, since: int, total: i
 
 def growing_end(run: Run, send: Send, fixture: Account) -> str:
     """The end of the list at which new accounts appear: "start", "end", or "" for neither."""
-    return run.cache.get(GROWING_END.of(fixture.customer_id), lambda: _detect_end(send, fixture))
+    return run.cache.get(("growing end", fixture.customer_id), lambda: _detect_end(send, fixture))
 
 
 def _detect_end(send: Send, fixture: Account) -> str:

@@ -1,4 +1,4 @@
-"""Lists whose elements are all known, created in accounts of their own and cached for the run.
+"""Lists whose elements are all known, created in accounts of their own, once for all lanes of a process.
 
 A small list is filled in three batches that differ in `created`; its elements differ from one another as
 much as the server allows.
@@ -17,7 +17,6 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
-from conformance.world.cache import Key
 from conformance.world.habits import only_own
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
 from conformance.world.run import Account, Run
@@ -39,10 +38,6 @@ _OWN_ACCOUNTS = 3
 
 #: Refusals after which a quota, or a fixed set of accepted values, is assumed.
 _MOST_REFUSALS = 3
-
-_SMALL_LISTS = Key["dict[str, KnownList | Inconclusive]"]("the small lists, by operation")
-_LARGE_LIST = Key["KnownList"]("the large list")
-_ACCOUNTS = Key["KnownList"]("the customer's accounts")
 
 
 @dataclass
@@ -143,10 +138,9 @@ class KnownList:
                 self.created.setdefault(created, exchange)
             self.exact = self.exact and (exchange.refused or str(created) in self.created)
 
-    def only_own(self, what: str, exchanges: Sequence[Exchange]) -> Judgement:
-        """Judges that pages of the list show no element of another parent; if `exact`, no unknown element
-        either."""
-        run = self.fixture.run
+    def only_own(self, run: Run, what: str, exchanges: Sequence[Exchange]) -> Judgement:
+        """Judges that pages of the list, read in a run, show no element of another parent; if `exact`, no
+        unknown element either."""
         return only_own(run, self.operation, what, exchanges, self.created, self.strangers, exact=self.exact)
 
     def add_stranger(self, fixture: Account, whose: str) -> None:
@@ -199,7 +193,7 @@ def small_list(run: Run, operation: str) -> KnownList:
     """
     if TRAITS[operation].others_add:
         return _accounts(run)
-    known = run.cache.get(_SMALL_LISTS, lambda: _fill_small(run))[operation]
+    known = run.common.cache.get("small lists", lambda: _fill_small(run))[operation]
     if isinstance(known, Inconclusive):
         raise Inconclusive(known.reason, known.remedy, known.cause)
     known.need(1)
@@ -211,7 +205,7 @@ def large_list(run: Run, operation: str, count: int = LARGE) -> KnownList:
     server accepts fewer than 3."""
     if TRAITS[operation].others_add:
         return _accounts(run)
-    known = run.cache.get(_LARGE_LIST.of(f"{operation} {count}"), lambda: _fill_large(run, operation, count))
+    known = run.common.cache.get((operation, count), lambda: _fill_large(run, operation, count))
     known.need(3)
     return known
 
@@ -276,7 +270,7 @@ def _add_strangers(run: Run, lists: Mapping[str, KnownList]) -> None:
 
 
 def _accounts(run: Run) -> KnownList:
-    known = run.cache.get(_ACCOUNTS, lambda: _fill_accounts(run))
+    known = run.common.cache.get("accounts", lambda: _fill_accounts(run))
     known.need(1)
     return known
 

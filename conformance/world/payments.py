@@ -11,13 +11,9 @@ from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, los
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
-from conformance.world.cache import Key
 from conformance.world.calls import call, identifier
 from conformance.world.lag import PAUSES
 from conformance.world.run import Account
-
-#: Account and currency -> beneficiary id, destination id and currency of payouts unlike the sample.
-_PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")
 
 #: Rounds with other movements of the balance after which no more rounds follow.
 MOST_DISTURBED = 4
@@ -50,7 +46,7 @@ def paid(
 
     def make(fixture: Account) -> list[dict[str, Any]]:
         with contextlib.suppress(Inconclusive):
-            key = _PAID.of(f"{fixture.account_id} {currency}")
+            key = ("payee of another kind", fixture.account_id, currency)
             payee = fixture.run.cache.get(key, lambda: payee_of(fixture))
             return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
         return []

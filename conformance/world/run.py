@@ -13,11 +13,10 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.file import Target
-from conformance.wire.budget import Budget
 from conformance.wire.messages import Call, Exchange
-from conformance.world.cache import Key, RunCache
+from conformance.world.cache import Cache, once
 from conformance.world.calls import call, identifier
-from conformance.world.lag import Lag
+from conformance.world.common import Common
 from conformance.world.samples import BUSINESS, Samples, changed, with_marks
 from conformance.world.sender import Sender
 
@@ -54,10 +53,6 @@ Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 #: Beneficiary id, destination id and currency.
 Payee = tuple[str, str, str]
 
-_PAYEE = Key["Payee | None"]("the payee of the target file, where only that is paid")
-_BANK = Key[int]("which bank details the server accepts")
-_ACCOUNT, _BENEFICIARY = Key[Exchange]("account"), Key[Exchange]("beneficiary")
-
 
 def purpose_of(operation: str, otherwise: str = "shared") -> str:
     """The purpose of the account in which an operation can succeed."""
@@ -74,21 +69,20 @@ class Run(Sender):
         transport: httpx.BaseTransport | None = None,
         *,
         first_number: int = 1,
-        budget: Budget | None = None,
-        lag: Lag | None = None,
+        common: Common | None = None,
     ) -> None:
-        super().__init__(target, transport, first_number=first_number, budget=budget, lag=lag)
+        super().__init__(target, transport, first_number=first_number, common=common)
         self.samples = Samples(target)
         #: Values that are made once in a run.
-        self.cache = RunCache()
+        self.cache = Cache()
         #: Purpose and owner -> the account.
         self._accounts: dict[tuple[str, str], Account] = {}
 
     def alone(self) -> Run:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
         common, but accounts and cache of its own."""
-        other = Run(self.target, self._transport, budget=self.budget, lag=self.lag.renewed())
-        other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
+        other = Run(self.target, self._transport, common=self.common.renewed(self.target))
+        other.retry, other.pause, other.clock = self.retry, self.pause, self.clock
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
         return other
 
@@ -144,20 +138,16 @@ class Account:
         self.client = run.client(organization)
         #: The customer whose accounts are created and listed.
         self.customer_id = customer_id or self.client.organization.customer_id
-        self._parts = RunCache()
+        #: Its parts.
+        self.cache = Cache()
         self._account_id = account_id
 
     # ------------------------------------------------------------------ parts
 
-    def _created(self, operation: str) -> Exchange:
-        return self._parts.get(Key(operation), lambda: self.create(operation))
-
     @property
+    @once
     def account(self) -> Exchange:
         """The exchange that created the account."""
-        return self._parts.get(_ACCOUNT, self._new_account)
-
-    def _new_account(self) -> Exchange:
         opening = call("createAccount", {"customer_id": self.customer_id}, self.body("createAccount"))
         return self.run.accept(self.client, opening, "an account to work in")
 
@@ -167,15 +157,13 @@ class Account:
 
     def works_in(self, account_id: str) -> bool:
         """True if the fixture has an account and this is its id."""
-        opened = self._parts.find(_ACCOUNT)
+        opened = self.cache.find(("account",))
         return account_id in (self._account_id, opened and opened.get("id"))
 
     @property
+    @once
     def beneficiary(self) -> Exchange:
         """The exchange that created the beneficiary: of a `business`, where the server accepts one."""
-        return self._parts.get(_BENEFICIARY, self._new_beneficiary)
-
-    def _new_beneficiary(self) -> Exchange:
         fixed = self.run.samples.over("beneficiary").keys()
         for more in ({"country_code": "GB"}, {}) if self._business and not BUSINESS.keys() & fixed else ():
             body = changed(self.body("createBeneficiary"), {**BUSINESS, **more})
@@ -191,9 +179,10 @@ class Account:
         return identifier(self.beneficiary)
 
     @property
+    @once
     def destination(self) -> Exchange:
         """The exchange that created the (bank account) payout destination."""
-        return self._created("createPayoutDestination")
+        return self.create("createPayoutDestination")
 
     @property
     def destination_id(self) -> str:
@@ -207,7 +196,7 @@ class Account:
         vetted = primary.beneficiary_id and primary.payout_destination_id
         if not vetted or not self.works_in(str(primary.funded_account_id)):
             return self._own_payee
-        return self.run.cache.get(_PAYEE, self._vetted_payee) or self._own_payee
+        return self.run.cache.get("payee", self._vetted_payee) or self._own_payee
 
     @property
     def _own_payee(self) -> Payee:
@@ -236,9 +225,10 @@ class Account:
         return vetted if paid(vetted) else None
 
     @property
+    @once
     def virtual_account(self) -> Exchange:
         """The exchange that created the virtual account."""
-        return self._created("createVirtualAccount")
+        return self.create("createVirtualAccount")
 
     @property
     def virtual_account_id(self) -> str:
@@ -299,7 +289,7 @@ class Account:
             return 0
 
         # New account numbers: a server may refuse the same ones twice.
-        return samples.bank_accounts()[self.run.cache.get(_BANK, choose)]
+        return samples.bank_accounts()[self.run.cache.get("bank details", choose)]
 
     def create(self, operation: str, body: Any = None) -> Exchange:
         """Sends a valid create; raises Inconclusive when the server refuses it."""

@@ -17,15 +17,15 @@ from conformance.judge.verdicts import Inconclusive, InternalError, NotApplicabl
 from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
-from conformance.wire.budget import Budget, Retry, TimeoutPolicy
+from conformance.wire.budget import Retry, TimeoutPolicy
 from conformance.wire.client import SLOWER, Client, Racer, race
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
 from conformance.world.calls import renewed
-from conformance.world.lag import MOST_IN_VAIN, Lag, exists
-from conformance.world.made import MadeList
+from conformance.world.common import Common
+from conformance.world.lag import MOST_IN_VAIN, exists
 from conformance.world.payers import Payers
 
 #: Operation -> members of the target file that can remedy a refused sample.
@@ -56,7 +56,8 @@ LOST_AFTER_TIMEOUTS = 10
 
 
 class Sender:
-    """The requests of a run in one process: `record` holds its exchanges by number."""
+    """The requests of a run in one lane: `record` holds its exchanges by number. `common` is what the lanes
+    of a process share."""
 
     def __init__(
         self,
@@ -64,27 +65,25 @@ class Sender:
         transport: httpx.BaseTransport | None = None,
         *,
         first_number: int = 1,
-        budget: Budget | None = None,
-        lag: Lag | None = None,
+        common: Common | None = None,
     ) -> None:
         self.target = target
+        self.common = common or Common(target)
+        self.budget, self.lag, self.made = self.common.budget, self.common.lag, self.common.made
         #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
         #: tests replace it.
         self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
         self.redactor = Redactor(target)
         self.record: dict[int, Exchange] = {}
+        self.common.records.append(self.record)
         #: Accepted writes, in the order of the record.
         self.accepted: list[Exchange] = []
         #: The ids in their answers, as text.
         self.accepted_ids: list[str] = []
         self.sent = 0
-        limits = target.limits
-        self.budget = budget or Budget(requests_per_second=limits.requests_per_second)
-        self.retry = Retry(self.budget, limits.retry_seconds)
-        self.timeouts = TimeoutPolicy(limits.request_timeout)
+        self.retry = Retry(self.budget, target.limits.retry_seconds)
+        self.timeouts = TimeoutPolicy(target.limits.request_timeout)
         self.invariants = Invariants(target)
-        named = target.primary
-        self.made = MadeList({named.funded_account_id, named.beneficiary_id, named.payout_destination_id})
         #: Whoever moves money; the transport of a test has no other processes.
         self.payers = Payers("" if transport else target.base_url)
         self.clock = ServerClock()
@@ -97,7 +96,11 @@ class Sender:
         self._nonces = Nonces()
         self._transport = transport or Transport(target.tls)
         self._clients: dict[str, Client] = {}
-        self.lag = lag or Lag(target.limits.shows_within)
+
+    def exchange(self, number: int) -> Exchange | None:
+        """The exchange of a number, of this run or of another lane's."""
+        records = (self.record, *self.common.records)
+        return next((record[number] for record in records if number in record), None)
 
     def include(self, other: Sender) -> None:
         """Adds the exchanges of a run made by `alone`."""

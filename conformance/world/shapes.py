@@ -13,7 +13,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.bodies import SAMPLE, bodies
-from conformance.world.cache import Key
+from conformance.world.cache import once
 from conformance.world.calls import call
 from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body
@@ -59,9 +59,6 @@ _SHAPE_OF: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-#: Operation and shape -> index of the accepted body.
-_ACCEPTED = Key[int]("the body that is accepted")
-
 
 def shape_of(operation: str, name: str) -> str:
     """The shape to which a field applies; of several, the first to try."""
@@ -100,11 +97,8 @@ def with_all_texts(fixture: Account, operation: str) -> Body:
     return fixture.body(operation)
 
 
+@once
 def _position(run: Run, operation: str, shape: str) -> int:
-    return run.cache.get(_ACCEPTED.of(f"{operation} {shape}"), lambda: _try(run, operation, shape))
-
-
-def _try(run: Run, operation: str, shape: str) -> int:
     """Sends the bodies of a shape in order; returns the index of the first accepted one. Raises Inconclusive
     if none is."""
     # An account holds one wallet of a pair; an updated resource should not be shared.

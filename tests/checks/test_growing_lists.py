@@ -15,7 +15,6 @@ from conformance.judge.effects import Effect
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.world.habits import GROWING_END
 from conformance.world.known_lists import large_list, small_list
 from conformance.world.lag import MOST_IN_VAIN
 from conformance.world.list_elements import LARGE
@@ -105,7 +104,7 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     # Slightly more accounts than fit on a page.
     for body in (*[None] * 130, {"name": "Another"}):
         send(fixture.call("createAccount", body), "an account")
-    run.cache.get(GROWING_END.of(fixture.customer_id), lambda: "start")
+    run.cache.put(("growing end", fixture.customer_id), "start")
     watch = Watch(run, send, fixture, "createAccount")
     watch.start()
     fixture.create("createAccount")

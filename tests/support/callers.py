@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.target.file import Organization, build
+from conformance.wire.budget import Budget
 from conformance.wire.client import Client
 from conformance.wire.messages import Call
 from conformance.wire.transport import Transport
+from conformance.world.common import Common
 from conformance.world.run import Run
 from tests.support.wire import Wire
 
@@ -26,10 +28,13 @@ def connect(server: Wire, **more: Any) -> Client:
     return Client(server.url, organization(), TRANSPORT, **more)
 
 
-def run_at(url: str, limits: dict[str, float] | None = None, **more: Any) -> Run:
+def run_at(
+    url: str, limits: dict[str, float] | None = None, budget: Budget | None = None, **more: Any
+) -> Run:
     primary = {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}
     tables = {"base_url": url, "primary": primary, "limits": limits or {}}
-    return Run(build(tables, "test"), **{"transport": TRANSPORT, **more})
+    target = build(tables, "test")
+    return Run(target, **{"transport": TRANSPORT, "common": Common(target, budget), **more})
 
 
 def list_accounts(target: str = "/v1/customers/cus_1/accounts") -> Call:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from conformance.world.calls import call
+from conformance.world.known_lists import small_list
 from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, Lag
 from conformance.world.run import Run
 from tests.support.runs import run_on
@@ -92,7 +94,7 @@ def test_what_commits_late_is_found_and_rested_for() -> None:
 def test_what_one_lane_has_waited_for_in_vain_no_other_waits_for() -> None:
     looks: list[int] = []
     first = run_on()
-    lanes = [first, Run(first.target, lag=first.lag)]
+    lanes = [first, Run(first.target, common=first.common)]
     with hurried():
         for lane in (*lanes, lanes[0]):
             lane.lag.eventually("listWallets", lambda: looks.append(1), lambda _: False)
@@ -100,3 +102,15 @@ def test_what_one_lane_has_waited_for_in_vain_no_other_waits_for() -> None:
         # A failed check is judged once more, alone, and waits anew.
         lanes[0].alone().lag.eventually("listWallets", lambda: looks.append(1), lambda _: False)
         assert len(looks) == (MOST_IN_VAIN + 1) * (1 + len(PAUSES)) + 1
+
+
+def test_a_list_is_filled_once_for_all_lanes_and_anew_for_a_check_that_is_repeated() -> None:
+    first = run_on()
+    lanes = [first, Run(first.target, first._transport, first_number=1_000_001, common=first.common)]
+    with ThreadPoolExecutor() as pool:
+        known, same = pool.map(lambda lane: small_list(lane, "listVirtualAccounts"), lanes)
+    assert known is same
+    for lane in lanes:
+        assert all(lane.exchange(create.number) is create for create in known.created.values())
+        assert lane.made.newest(known.call, "primary")
+    assert small_list(first.alone(), "listVirtualAccounts") is not known

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
+from urllib.parse import unquote
 
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
@@ -77,8 +78,9 @@ class Watch:
         self._ids = ids
         #: Ids that snapshots up to the start have shown.
         self._seen: set[str] = set()
-        #: Number of changes accepted before the start, and their ids, read on first use.
-        self._earlier = 0
+        #: Numbers of changes accepted, and of resources created, before the start.
+        self._earlier = self._created = 0
+        #: Ids of these resources, read on first use.
         self._earlier_ids: set[str] | None = None
         #: Why there is no snapshot to compare with.
         self._unseen: NotSeen | None = None
@@ -117,7 +119,7 @@ class Watch:
             self._unseen = reason
         else:
             self._seen |= self.before.ids
-        self._earlier = len(self.run.accepted)
+        self._earlier, self._created = len(self.run.accepted), len(self.run.made.resources)
         self._earlier_ids = None
         return self
 
@@ -222,20 +224,25 @@ class Watch:
         """Returns ids in lists that are no effect: of accepted creates, of the server's own elements, and of
         all that was created before the start, which a list may show late."""
         if self._earlier_ids is None:
-            self._earlier_ids = set(self.run.accepted_ids[: self._earlier])
+            self._earlier_ids = {each.id for each in self.run.made.resources[: self._created]}
         return self.accepted | self._own | self._earlier_ids
 
     def destinations(self) -> set[str]:
         """Returns the ids of the payout destinations that were accepted for the beneficiary."""
         path = call("listPayoutDestinations", self.ids).path
-        accepted = zip(self.run.accepted, self.run.accepted_ids, strict=False)
-        return {own for exchange, own in accepted if exchange.call.path == path}
+        return {each.id for each in self.run.made.resources if each.path == path}
 
     def answered(self) -> list[Exchange]:
         """Returns the changes of the resource accepted before the start, which a read may show late."""
         identifier = self.ids["beneficiary_id"]
-        earlier = zip(self.run.accepted[: self._earlier], self.run.accepted_ids, strict=False)
-        return [exchange for exchange, own in earlier if own == identifier]
+        earlier = self.run.accepted[: self._earlier]
+        return [
+            exchange
+            for exchange in earlier
+            # Before its answer is parsed.
+            if (exchange.operation == "createBeneficiary" or identifier in unquote(exchange.call.target))
+            and exchange.get("id") == identifier
+        ]
 
 
 def _hidden(look: Exchange) -> NotSeen:

@@ -6,46 +6,15 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-import httpx
-
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects
 from conformance.judge.verdicts import Inconclusive
-from conformance.target.file import Target
 from conformance.wire.messages import Call, Exchange
 from conformance.world.cache import Cache, once
 from conformance.world.calls import call, identifier
-from conformance.world.common import Common
-from conformance.world.samples import BUSINESS, Samples, changed, with_marks
+from conformance.world.samples import BUSINESS, changed, with_marks
 from conformance.world.sender import Sender
-
-#: The purposes. A suffix after a slash makes another account: "authentication/createWallet" is not that of
-#: "authentication".
-PURPOSES = (
-    # Requests that read, or that must be refused.
-    "shared",
-    # Payouts: the target's funded account, else the shared one.
-    "payouts",
-    # Any number of resources.
-    "created",
-    # Lists whose elements are all known.
-    "lists",
-    # Reads of lists with elements.
-    "populated",
-    # Requests of section 5.
-    "authentication",
-    # Bodies with one defect.
-    "invalid bodies",
-    # Odd requests, of which some may be accepted.
-    "hostile",
-    # Isolation between organizations and accounts (section 5.5).
-    "tenant",
-    "sibling tenant",
-)
-
-#: Purposes of accounts whose free texts all get random markers.
-MARKED = ("tenant", "sibling tenant")
 
 #: Sample body -> members to replace in it.
 Restyle = Callable[[dict[str, Any]], dict[str, Any]]
@@ -60,44 +29,18 @@ def purpose_of(operation: str, otherwise: str = "shared") -> str:
 
 
 class Run(Sender):
-    """The state of a run in one process: what it sends, the accounts of its checks, and values that are made
-    once."""
-
-    def __init__(
-        self,
-        target: Target,
-        transport: httpx.BaseTransport | None = None,
-        *,
-        first_number: int = 1,
-        common: Common | None = None,
-    ) -> None:
-        super().__init__(target, transport, first_number=first_number, common=common)
-        self.samples = Samples(target)
-        #: Values that are made once in a run.
-        self.cache = Cache()
-        #: Purpose and owner -> the account.
-        self._accounts: dict[tuple[str, str], Account] = {}
-
-    def alone(self) -> Run:
-        """Returns a run on the same server with connections, limits, clock and list of created resources in
-        common, but accounts and cache of its own."""
-        other = Run(self.target, self._transport, common=self.common.renewed(self.target))
-        other.retry, other.pause, other.clock = self.retry, self.pause, self.clock
-        other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
-        return other
+    """A lane of a run: what it sends, and the accounts of its checks."""
 
     def account(
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
     ) -> Account:
         """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
-        "cousin", the other customer of the primary one. Checks that name the same share its contents.
+        "cousin", the other customer of the primary one. Checks that name the same share its contents. That of
+        "payouts" is the target's funded one; in those of a "tenant" all free texts get random markers.
 
         A `fresh` one has resources of its own in a new account (for payouts: the funded one) and is not
-        shared. `below`: the check works below a beneficiary, so that the shared account will do. Raises
-        KeyError for an unknown purpose."""
-        primary, whole = self.target.primary, purpose.partition("/")[0]
-        if whole not in PURPOSES:
-            raise KeyError(purpose)
+        shared. `below`: the check works below a beneficiary, so that the shared account will do."""
+        primary, tenant = self.target.primary, "tenant" in purpose
         if purpose == "payouts" and owner == "primary" and primary.funded_account_id is not None:
             fixture = Account(self, account_id=primary.funded_account_id)
         else:
@@ -107,14 +50,15 @@ class Run(Sender):
                 "primary" if owner == "cousin" else owner,
                 self.account(purpose, owner).account_id if fresh and below else None,
                 customer_id=primary.other_customer_id if owner == "cousin" else None,
-                restyle=with_marks if whole in MARKED else None,
-                business=whole == "sibling tenant" or (whole == "tenant" and owner == "secondary"),
+                restyle=with_marks if tenant else None,
+                business=tenant and (purpose == "sibling tenant" or owner == "secondary"),
             )
-        return fixture if fresh else self._accounts.setdefault((purpose, owner), fixture)
+        return fixture if fresh else self.cache.get((purpose, owner), lambda: fixture)
 
     def forget(self, purpose: str) -> None:
         """Gives the next check of a purpose another account."""
-        self._accounts = {key: each for key, each in self._accounts.items() if key[0] != purpose}
+        for owner in ("primary", "secondary", "cousin"):
+            self.cache.forget((purpose, owner))
 
 
 class Account:
@@ -257,23 +201,14 @@ class Account:
     def _sample(self, operation: str) -> dict[str, Any]:
         samples = self.run.samples
         match TRAITS[operation].creates:
-            case "account":
-                return samples.account()
-            case "beneficiary":
-                return samples.beneficiary()
             case "" if TRAITS[operation].subset_of:
                 return {"note": samples.beneficiary()["note"]}
             case "payout_destination":
                 return self.bank_account()
             case "payout":
                 return samples.payout(*self.payee)
-            case "virtual_account":
-                return samples.virtual_account()
-            case "wallet":
-                return samples.wallet()
-            case "payin":
-                return samples.payin()
-        raise KeyError(operation)
+        body: dict[str, Any] = getattr(samples, OPERATIONS[operation].resource)()
+        return body
 
     def bank_account(self) -> dict[str, Any]:
         """A bank account body that the server accepts. Tried once in a run."""

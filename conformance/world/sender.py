@@ -7,6 +7,7 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Self
 
 import httpx
 
@@ -23,10 +24,12 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
+from conformance.world.cache import Cache
 from conformance.world.calls import renewed
 from conformance.world.common import Common
 from conformance.world.lag import MOST_IN_VAIN, exists
 from conformance.world.payers import Payers
+from conformance.world.samples import Samples
 
 #: Operation -> members of the target file that can remedy a refused sample.
 SAMPLE_REMEDIES = {
@@ -56,8 +59,8 @@ LOST_AFTER_TIMEOUTS = 10
 
 
 class Sender:
-    """The requests of a run in one lane: `record` holds its exchanges by number. `common` is what the lanes
-    of a process share."""
+    """The requests of one lane of a run, and the values that it makes once: `record` holds its exchanges by
+    number. `common` is what the lanes of a process share."""
 
     def __init__(
         self,
@@ -74,12 +77,12 @@ class Sender:
         #: tests replace it.
         self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
         self.redactor = Redactor(target)
+        self.samples = Samples(target)
+        self.cache = Cache()
         self.record: dict[int, Exchange] = {}
         self.common.records.append(self.record)
         #: Accepted writes, in the order of the record.
         self.accepted: list[Exchange] = []
-        #: The ids in their answers, as text.
-        self.accepted_ids: list[str] = []
         self.sent = 0
         self.retry = Retry(self.budget, target.limits.retry_seconds)
         self.timeouts = TimeoutPolicy(target.limits.request_timeout)
@@ -102,11 +105,18 @@ class Sender:
         records = (self.record, *self.common.records)
         return next((record[number] for record in records if number in record), None)
 
+    def alone(self) -> Self:
+        """Returns a run on the same server with connections, limits, clock and list of created resources in
+        common, but accounts and values of its own."""
+        other = type(self)(self.target, self._transport, common=self.common.renewed(self.target))
+        other.retry, other.pause, other.clock = self.retry, self.pause, self.clock
+        other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
+        return other
+
     def include(self, other: Sender) -> None:
         """Adds the exchanges of a run made by `alone`."""
         self.record |= other.record
         self.accepted += other.accepted
-        self.accepted_ids += other.accepted_ids
         self.sent += other.sent
         self.lost = self.lost or other.lost
 
@@ -142,7 +152,6 @@ class Sender:
             self.succeeded.add(str(exchange.operation))
             if exchange.method != "GET":
                 self.accepted.append(exchange)
-                self.accepted_ids.append(str(exchange.get("id")))
         if not self.clock.calibrated:
             self.clock.observe(exchange)
         if not exchange.repeated:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,8 +23,11 @@ from conformance.target.file import Target, build, load
 from conformance.target.schema import keys, schema
 
 PRIMARY = {"api_key": "key_1", "secret": "s3cret", "customer_id": "cus_1"}
-SECONDARY = {"api_key": "key_2", "secret": "0ther", "customer_id": "cus_2"}
-VALID: dict[str, Any] = {"base_url": "http://127.0.0.1:8000", "primary": PRIMARY, "secondary": SECONDARY}
+VALID: dict[str, Any] = {
+    "base_url": "http://127.0.0.1:8000",
+    "primary": PRIMARY,
+    "secondary": {"api_key": "key_2", "secret": "0ther", "customer_id": "cus_2"},
+}
 
 MINIMAL = """
 base_url = "http://127.0.0.1:8000/"
@@ -35,9 +40,7 @@ customer_id = "cus_1"
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     """Returns the valid tables with one value replaced."""
-    tables: dict[str, Any] = {
-        name: dict(table) if isinstance(table, dict) else table for name, table in VALID.items()
-    }
+    tables = copy.deepcopy(VALID)
     *parents, last = path.split(".")
     place = tables
     for parent in parents:
@@ -52,6 +55,7 @@ def test_valid_target() -> None:
     assert target.secondary is not None and target.secondary.customer_id == "cus_2"
     assert (target.features.payins, target.features.payouts, target.features.secondary) == (False, True, None)
     assert Target.from_plain(target.to_plain()) == target
+    assert "s3cret" not in repr(target)
 
 
 @pytest.mark.parametrize(
@@ -79,84 +83,73 @@ def test_schema_is_valid_and_lists_the_fields_of_each_operation() -> None:
         }, kind
 
 
-def test_secrets_do_not_show_in_representations() -> None:
-    assert "s3cret" not in repr(build(VALID, "target.toml"))
+URL = "it should hold an http:// or https:// URL"
+KEY = "it should hold a non-empty string"
+RATE = "it should hold a number"
+DELAY = "it should hold the seconds within which"
+PAIRS = "it should hold a list of different"
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "named"),
+    ("path", "value", "said"),
     [
-        ("bass_url", "http://x", "bass_url: unknown key"),
-        ("features.payin", True, "features.payin: unknown key"),
-        ("samples.benificiary", {"note": "x"}, "samples.benificiary: unknown kind"),
-        ("samples.beneficiary", {"nickname": "x"}, "samples.beneficiary.nickname: unknown key"),
-        ("samples.beneficiary", {"note": 5}, "samples.beneficiary.note: it should hold a string"),
-        ("samples.wallet", {"pairs": [["USDC"]]}, "samples.wallet.pairs: it should hold a list of different"),
-        ("samples", "x", "samples: it should hold tables"),
-        ("primary", "x", "primary: it should be a table"),
-        ("base_url", 8000, "base_url: it should hold an http:// or https:// URL"),
-        ("base_url", "127.0.0.1:8000", "base_url: it should hold an http:// or https:// URL"),
-        ("base_url", "http://127.0.0.1:8000/v1", "base_url: it should hold the address before /v1"),
-        ("base_url", "http://host:99999999", "base_url: it should hold an http:// or https:// URL"),
-        ("base_url", "http://user@host", "base_url: it should hold an http:// or https:// URL"),
-        ("primary.api_key", 5, "primary.api_key: it should hold a non-empty string"),
-        ("primary.api_key", "a\nb", "primary.api_key: it should hold a non-empty string of printable"),
-        ("primary.secret", "", "primary.secret: it should hold a non-empty string, not an empty string."),
-        (
-            "primary.secret",
-            12,
-            "primary.secret: it should hold a non-empty string, not a number without quotation",
-        ),
-        ("primary.customer_id", "customer", "primary.customer_id: it should hold a customer id"),
-        ("primary.other_customer_id", "cus_1", "primary.other_customer_id: it should be another customer"),
-        ("secondary.api_key", "key_1", "secondary.api_key: it should be the key of another organization"),
-        ("secondary.customer_id", "cus_1", "secondary.customer_id: it should be a customer of the other"),
-        ("features.payins", "yes", "features.payins: it should hold true or false"),
-        ("lists.array_style", "pipes", "lists.array_style: it should hold one of repeat, comma, brackets"),
-        ("limits.requests_per_second", -1, "limits.requests_per_second: it should hold a number"),
-        ("limits.requests_per_second", float("nan"), "limits.requests_per_second: it should hold a number"),
-        ("limits.requests_per_second", float("inf"), "limits.requests_per_second: it should hold a number"),
-        ("limits.requests_per_second", True, "limits.requests_per_second: it should hold a number"),
-        ("primary.apikey", "x", "primary.apikey: unknown key; did you mean api_key?"),
-        ("primary.api_key", "key_1\n", "primary.api_key: it should hold a non-empty string"),
-        (
-            "primary",
-            ["s3cret"],
-            "primary: it should be a table, written [primary], not an array of 1 element",
-        ),
-        (
-            "samples.wallet",
-            {"pairs": [["a", "b"]] * 2},
-            "samples.wallet.pairs: it should hold a list of different",
-        ),
-        (
-            "samples.payout_destination.paypal",
-            {},
-            "samples.payout_destination.paypal: unknown kind of sample",
-        ),
-        (
-            "samples.payout_destination.card",
-            1,
-            "samples.payout_destination.card: it should hold a table of request",
-        ),
-        ("base_url", "http://host?x=1", "base_url: it should hold an http:// or https:// URL"),
-        ("base_url", "http://host/v1/", "base_url: it should hold the address before /v1"),
-        ("limits.shows_within", 1, "limits.shows_within: it should hold the seconds within which"),
-        ("limits.shows_within", 3600, "limits.shows_within: it should hold the seconds within which"),
-        ("primary.beneficiary_id", "bene_1", "primary.payout_destination_id: missing; a payee of the"),
-        ("primary.payout_destination_id", "dest_1", "primary.beneficiary_id: missing; a payee of the"),
-        ("tls.certificate", "x.pem", "tls.certificate: unknown key; did you mean client_certificate?"),
-        ("tls.ca", "", "tls.ca: it should hold the path of a PEM file, relative to the target file"),
-        ("tls.ca", "nowhere.pem", "tls.ca: "),
-        ("tls.client_key", "x.pem", "tls.client_certificate: missing; a client certificate and its key"),
-        ("tls.client_certificate", "x.pem", "tls.client_key: missing; a client certificate and its key"),
+        ("bass_url", "http://x", "unknown key"),
+        ("features.payin", True, "unknown key"),
+        ("samples.benificiary", {"note": "x"}, "unknown kind"),
+        ("samples.beneficiary.nickname", "x", "unknown key"),
+        ("samples.beneficiary.note", 5, "it should hold a string"),
+        ("samples.wallet.pairs", [["USDC"]], PAIRS),
+        ("samples.wallet.pairs", [["a", "b"]] * 2, PAIRS),
+        ("samples", "x", "it should hold tables"),
+        ("samples.payout_destination.paypal", {}, "unknown kind of sample"),
+        ("samples.payout_destination.card", 1, "it should hold a table of request"),
+        ("primary", "x", "it should be a table"),
+        ("primary", ["s3cret"], "it should be a table, written [primary], not an array of 1 element"),
+        ("base_url", 8000, URL),
+        ("base_url", "127.0.0.1:8000", URL),
+        ("base_url", "http://host:99999999", URL),
+        ("base_url", "http://user@host", URL),
+        ("base_url", "http://host?x=1", URL),
+        ("base_url", "http://127.0.0.1:8000/v1", "it should hold the address before /v1"),
+        ("base_url", "http://host/v1/", "it should hold the address before /v1"),
+        ("primary.apikey", "x", "unknown key; did you mean api_key?"),
+        ("primary.api_key", 5, KEY),
+        ("primary.api_key", "key_1\n", KEY),
+        ("primary.api_key", "a\nb", f"{KEY} of printable"),
+        ("primary.secret", "", f"{KEY}, not an empty string."),
+        ("primary.secret", 12, f"{KEY}, not a number without quotation"),
+        ("primary.customer_id", "customer", "it should hold a customer id"),
+        ("primary.other_customer_id", "cus_1", "it should be another customer"),
+        ("secondary.api_key", "key_1", "it should be the key of another organization"),
+        ("secondary.customer_id", "cus_1", "it should be a customer of the other"),
+        ("features.payins", "yes", "it should hold true or false"),
+        ("lists.array_style", "pipes", "it should hold one of repeat, comma, brackets"),
+        *(("limits.requests_per_second", rate, RATE) for rate in (-1, float("nan"), float("inf"), True)),
+        *(("limits.shows_within", seconds, DELAY) for seconds in (1, 3600)),
+        ("tls.certificate", "x.pem", "unknown key; did you mean client_certificate?"),
+        ("tls.ca", "", "it should hold the path of a PEM file, relative to the target file"),
+        ("tls.ca", "nowhere.pem", ""),
     ],
 )
-def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
+def test_wrong_value_is_named(path: str, value: Any, said: str) -> None:
     with pytest.raises(InputError) as caught:
         build(changed(path, value), "target.toml")
-    assert f"target.toml: {named}" in str(caught.value)
+    assert f"target.toml: {path}: {said}" in str(caught.value)
     assert "\n" not in str(caught.value) and "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("primary.beneficiary_id", "primary.payout_destination_id: missing; a payee of the"),
+        ("primary.payout_destination_id", "primary.beneficiary_id: missing; a payee of the"),
+        ("tls.client_key", "tls.client_certificate: missing; a client certificate and its key"),
+        ("tls.client_certificate", "tls.client_key: missing; a client certificate and its key"),
+    ],
+)
+def test_the_missing_half_of_a_pair_is_named(path: str, named: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"target.toml: {named}")):
+        build(changed(path, "x"), "target.toml")
 
 
 @pytest.mark.parametrize(
@@ -182,24 +175,25 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
     path = tmp_path / "target.toml"
     path.write_text("\ufeff" + MINIMAL, "utf-8")
     assert load(path, {}).base_url == "http://127.0.0.1:8000"
-    environment = {
-        "CONFORMANCE_BASE_URL": "http://environment",
-        "CONFORMANCE_PRIMARY_SECRET": "from the environment",
-        "CONFORMANCE_FEATURES_PAYINS": "true",
-        "CONFORMANCE_LIMITS_REQUESTS_PER_SECOND": "12.5",
-        "CONFORMANCE_SAMPLES_PAYOUT_AMOUNT": "5.00",
-        "CONFORMANCE_SAMPLES_WALLET_PAIRS": '[["BTC", "bitcoin"]]',
-        "CONFORMANCE_SAMPLES_BENEFICIARY_NOTE": "true",
-        "CONFORMANCE_SAMPLES_BENEFICIARY_ADDRESS": '{"city": "Paris"}',
-        "CONFORMANCE_SAMPLES_PAYOUT_DESTINATION_WALLET_MEMO": "5",
-        "CONFORMANCE_SAMPLES_PAYOUT_DESTINATION_WALLET_IS_DEFAULT": "true",
-        "CONFORMANCE_LIMITS_SHOWS_WITHIN": "30",
-        "CONFORMANCE_PRIMARY_FUNDED_ACCOUNT_ID": "acc_1",
-        "CONFORMANCE_PRIMARY_BENEFICIARY_ID": "bene_1",
-        "CONFORMANCE_PRIMARY_PAYOUT_DESTINATION_ID": "dest_1",
-        "CONFORMANCE_TARGET": "ignored",
-        "CONFORMANCE_REPORT_DIR": "ignored",
+    variables = {
+        "BASE_URL": "http://environment",
+        "PRIMARY_SECRET": "from the environment",
+        "FEATURES_PAYINS": "true",
+        "LIMITS_REQUESTS_PER_SECOND": "12.5",
+        "SAMPLES_PAYOUT_AMOUNT": "5.00",
+        "SAMPLES_WALLET_PAIRS": '[["BTC", "bitcoin"]]',
+        "SAMPLES_BENEFICIARY_NOTE": "true",
+        "SAMPLES_BENEFICIARY_ADDRESS": '{"city": "Paris"}',
+        "SAMPLES_PAYOUT_DESTINATION_WALLET_MEMO": "5",
+        "SAMPLES_PAYOUT_DESTINATION_WALLET_IS_DEFAULT": "true",
+        "LIMITS_SHOWS_WITHIN": "30",
+        "PRIMARY_BENEFICIARY_ID": "bene_1",
+        "PRIMARY_PAYOUT_DESTINATION_ID": "dest_1",
+        "PRIMARY_FUNDED_ACCOUNT_ID": "acc_1",
+        "TARGET": "ignored",
+        "REPORT_DIR": "ignored",
     }
+    environment = {f"CONFORMANCE_{name}": value for name, value in variables.items()}
     target = load(path, environment)
     assert (target.base_url, target.primary.secret) == ("http://environment", "from the environment")
     assert target.features.payins is True and target.limits.requests_per_second == 12.5
@@ -214,24 +208,20 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("variable", "value", "named"),
     [
-        ("CONFORMANCE_PRIMARY_APIKEY", "x", "CONFORMANCE_PRIMARY_APIKEY"),
-        ("CONFORMANCE_FEATURES_PAYINS", "maybe", "features.payins"),
-        ("CONFORMANCE_BASE_URL", "nowhere", "base_url"),
-        ("CONFORMANCE_TARGT", "x", "CONFORMANCE_TARGT is unknown; did you mean CONFORMANCE_TARGET"),
-        ("CONFORMANCE_SECRET", "x", "CONFORMANCE_SECRET is unknown; .* such as CONFORMANCE_PRIMARY_SECRET"),
-        (
-            "CONFORMANCE_SAMPLES_BENEFICIARY_NICKNAME",
-            "x",
-            "CONFORMANCE_SAMPLES_BENEFICIARY_NICKNAME is unknown",
-        ),
-        ("CONFORMANCE_SAMPLES_WALLET_PAIRS", '[["USDC"]]', "samples.wallet.pairs: it should hold a list"),
+        ("PRIMARY_APIKEY", "x", "CONFORMANCE_PRIMARY_APIKEY"),
+        ("FEATURES_PAYINS", "maybe", "features.payins"),
+        ("BASE_URL", "nowhere", "base_url"),
+        ("TARGT", "x", "CONFORMANCE_TARGT is unknown; did you mean CONFORMANCE_TARGET"),
+        ("SECRET", "x", "CONFORMANCE_SECRET is unknown; .* such as CONFORMANCE_PRIMARY_SECRET"),
+        ("SAMPLES_BENEFICIARY_NICKNAME", "x", "CONFORMANCE_SAMPLES_BENEFICIARY_NICKNAME is unknown"),
+        ("SAMPLES_WALLET_PAIRS", '[["USDC"]]', "samples.wallet.pairs: it should hold a list"),
     ],
 )
 def test_wrong_variable_is_named(variable: str, value: str, named: str, tmp_path: Path) -> None:
     path = tmp_path / "target.toml"
     path.write_text(MINIMAL)
     with pytest.raises(InputError, match=named):
-        load(path, {variable: value})
+        load(path, {f"CONFORMANCE_{variable}": value})
 
 
 def test_declared_lack_of_a_second_organization() -> None:
@@ -243,19 +233,13 @@ def test_declared_lack_of_a_second_organization() -> None:
 # ---------------------------------------------------------------------- init
 
 
-GIVEN = [
-    "--base-url",
-    "http://127.0.0.1:8000",
-    "--primary-api-key",
-    "key_1",
-    "--primary-customer-id",
-    "cus_1",
-]
+#: Words of `conformance init` that leave only the secret to be asked for.
+WORDS = "--base-url http://127.0.0.1:8000 --primary-api-key key_1 --primary-customer-id cus_1"
 
 
 def test_options_alone_make_a_usable_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "target.toml"
-    assert main(["init", str(path), *GIVEN, "--primary-secret", 'quoted "secret"']) == 0
+    assert main(["init", str(path), *WORDS.split(), "--primary-secret", 'quoted "secret"']) == 0
     target = load(path, {})
     assert (target.base_url, target.primary.secret) == ("http://127.0.0.1:8000", 'quoted "secret"')
     assert target.secondary is None and "conformance doctor" in capsys.readouterr().out
@@ -275,12 +259,21 @@ class Terminal(io.StringIO):
         raise EOFError
 
 
+#: Writes a target file from what is typed; returns it, and what the command prints.
+Init = Callable[[Sequence[str]], tuple[Target, str]]
+
+
 @pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[str]], None]:
-    def answer(lines: Sequence[str]) -> None:
+def init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Init:
+    def answer(lines: Sequence[str]) -> tuple[Target, str]:
         terminal = Terminal("".join(f"{line}\n" for line in lines))
         monkeypatch.setattr("sys.stdin", terminal)
         monkeypatch.setattr("getpass.getpass", terminal.secret)
+        path = tmp_path / "target.toml"
+        if status := main(["init", str(path)]):
+            assert not path.exists()
+            raise SystemExit(status)
+        return load(path, {}), capsys.readouterr().out
 
     return answer
 
@@ -295,28 +288,18 @@ def answers() -> Iterator[list[str]]:
     server, seeded = new_server()
     with served(server, threads=True) as url:
         tables = target_tables(seeded, url)
-        yield [
-            url,
-            *(tables["primary"][key] for key in ("api_key", "secret", "customer_id")),
-            "",
-            "",
-            *(tables["secondary"][key] for key in ("api_key", "secret", "customer_id")),
-        ]
+        first, second = (
+            [tables[name][key] for key in ("api_key", "secret", "customer_id")]
+            for name in ("primary", "secondary")
+        )
+        yield [url, *first, "", "", *second]
 
 
-def test_values_are_asked_for(
-    answers: list[str],
-    tmp_path: Path,
-    typed: Callable[[Sequence[str]], None],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    typed(answers)
-    path = tmp_path / "target.toml"
-    assert main(["init", str(path)]) == 0
-    target = load(path, {})
+def test_values_are_asked_for(answers: list[str], init: Init) -> None:
+    target, output = init(answers)
     assert target.secondary is not None and target.secondary.customer_id == answers[SECOND_CUSTOMER]
     # None was refused.
-    assert "\n  " not in capsys.readouterr().out
+    assert "\n  " not in output
 
 
 @pytest.mark.parametrize(
@@ -344,56 +327,38 @@ def test_values_are_asked_for(
     ],
 )
 def test_an_answer_is_tried_and_asked_again(
-    place: int,
-    wrong: str,
-    said: str,
-    answers: list[str],
-    tmp_path: Path,
-    typed: Callable[[Sequence[str]], None],
-    capsys: pytest.CaptureFixture[str],
+    place: int, wrong: str, said: str, answers: list[str], init: Init
 ) -> None:
     url, key, _, customer, *_, theirs = answers
     wrong = wrong.format(url=url, key=key, customer=customer, theirs=theirs)
-    typed([*answers[:place], wrong, *answers[place:]])
-    path = tmp_path / "target.toml"
-    assert main(["init", str(path)]) == 0
-    assert said in " ".join(capsys.readouterr().out.split())
-    assert load(path, {}).primary.customer_id == customer
+    target, output = init([*answers[:place], wrong, *answers[place:]])
+    assert said in " ".join(output.split())
+    assert target.primary.customer_id == customer
 
 
-def test_an_unknown_key_is_asked_for_again_with_its_secret(
-    answers: list[str], tmp_path: Path, typed: Callable[[Sequence[str]], None]
-) -> None:
-    typed([answers[BASE_URL], "key_unknown", answers[SECRET], *answers[API_KEY:]])
-    path = tmp_path / "target.toml"
-    assert main(["init", str(path)]) == 0
-    assert load(path, {}).primary.api_key == answers[API_KEY]
+def test_an_unknown_key_is_asked_for_again_with_its_secret(answers: list[str], init: Init) -> None:
+    target, _ = init([answers[BASE_URL], "key_unknown", answers[SECRET], *answers[API_KEY:]])
+    assert target.primary.api_key == answers[API_KEY]
 
 
-def test_an_answer_that_is_given_again_stays(tmp_path: Path, typed: Callable[[Sequence[str]], None]) -> None:
+def test_an_answer_that_is_typed_twice_stays(init: Init) -> None:
     """As for a server that does not run yet."""
-    typed([*["http://127.0.0.1:1"] * 2, "key_1", "s1", "cus_1", "", "", "", "", ""])
-    path = tmp_path / "target.toml"
-    assert main(["init", str(path)]) == 0
-    assert load(path, {}).base_url == "http://127.0.0.1:1"
+    target, _ = init([*["http://127.0.0.1:1"] * 2, "key_1", "s1", "cus_1", "", "", "", "", ""])
+    assert target.base_url == "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize("number", range(9))
 def test_the_end_of_the_input_writes_nothing(
-    number: int,
-    answers: list[str],
-    tmp_path: Path,
-    typed: Callable[[Sequence[str]], None],
-    capsys: pytest.CaptureFixture[str],
+    number: int, answers: list[str], init: Init, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    typed(answers[:number])
-    assert main(["init", str(tmp_path / "target.toml")]) == 2
-    assert "the input ended before" in capsys.readouterr().err and not (tmp_path / "target.toml").exists()
+    with pytest.raises(SystemExit, match="2"):
+        init(answers[:number])
+    assert "the input ended before" in capsys.readouterr().err
 
 
 def test_init_does_not_overwrite_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "target.toml"
     path.write_text("mine", "utf-8")
-    assert main(["init", str(path), *GIVEN]) == 2
+    assert main(["init", str(path), *WORDS.split()]) == 2
     assert path.read_text("utf-8") == "mine" and "--force" in capsys.readouterr().err
-    assert main(["init", str(path), *GIVEN, "--force"]) == 0
+    assert main(["init", str(path), *WORDS.split(), "--force"]) == 0

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -42,15 +39,14 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("prefix", ["", "/api/pay"], ids=["no prefix", "prefix"])
 @pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
-def test_target_goes_out_and_is_signed_as_it_stands(target: str, prefix: str) -> None:
-    with wire(prefix=prefix) as server:
+def test_target_goes_out_and_is_signed_as_it_stands(target: str) -> None:
+    with wire(prefix="/api/pay") as server:
         exchange = connect(server).send(list_accounts(target))
     assert exchange.error is None
-    assert server.last.target == prefix.encode() + target.encode()
+    assert server.last.target == b"/api/pay" + target.encode()
     assert server.last.signed_by(SECRET.encode())
-    assert exchange.target == prefix + target
+    assert exchange.target == "/api/pay" + target
 
 
 # --------------------------------------------------------------------------- the body
@@ -68,83 +64,38 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("method", ["POST", "PATCH"])
 @pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
-def test_body_goes_out_and_is_signed_as_it_stands(method: str, body: bytes | None) -> None:
-    call = Call(None, method, "/v1/x", body, "key")
+def test_body_goes_out_and_is_signed_as_it_stands(body: bytes | None) -> None:
     with wire() as server:
-        exchange = connect(server).send(call)
+        exchange = connect(server).send(Call(None, "PATCH", "/v1/x", body, "key"))
     assert server.last.body == (body or b"") == exchange.request_body
     assert server.last.values(b"content-length") == [str(len(body or b"")).encode()]
     assert server.last.values(b"content-type") == ([] if body is None else [b"application/json"])
     assert server.last.signed_by(SECRET.encode())
 
 
-@pytest.mark.parametrize("content_type", [None, "text/plain", "application/json; charset=utf-16"])
-def test_content_type_is_the_one_of_the_call(content_type: str | None) -> None:
-    with wire() as server:
-        connect(server).send(Call(None, "POST", "/v1/x", b"{}", content_type=content_type))
-    assert server.last.values(b"content-type") == ([] if content_type is None else [content_type.encode()])
-
-
 # --------------------------------------------------------------------------- headers
 
 
-@pytest.mark.parametrize(
-    ("case", "names"),
-    [
-        ("", [b"X-API-Key", b"X-Timestamp", b"X-Nonce", b"X-Signature"]),
-        ("lower", [b"x-api-key", b"x-timestamp", b"x-nonce", b"x-signature"]),
-        ("upper", [b"X-API-KEY", b"X-TIMESTAMP", b"X-NONCE", b"X-SIGNATURE"]),
-        ("swapped", [b"x-api-kEY", b"x-tIMESTAMP", b"x-nONCE", b"x-sIGNATURE"]),
-    ],
-)
-def test_header_names_are_spelled_as_the_call_wants(case: str, names: list[bytes]) -> None:
-    with wire() as server:
-        connect(server).send(list_accounts().signed(name_case=case))
-    assert [name for name in server.last.names() if name.lower().startswith(b"x-")] == names
-    assert server.last.signed_by(SECRET.encode())
-
-
 def test_header_values_outside_ascii_go_out_as_the_utf8_that_is_signed() -> None:
-    call = Call(
-        None,
-        "POST",
-        "/v1/x",
-        b"{}",
-        "ключ",
-        headers=(("X-Extra", "naïve"),),
-        auth=Auth(nonce="é☃", api_key="東"),
-    )
+    auth, extra = Auth(nonce="é☃", api_key="東"), (("X-Extra", "naïve"),)
+    call = Call(None, "POST", "/v1/x", b"{}", "ключ", headers=extra, auth=auth)
     with wire() as server:
         exchange = connect(server).send(call)
     assert exchange.error is None
-    assert server.last.values(b"x-nonce") == ["é☃".encode()]
-    assert server.last.values(b"x-api-key") == ["東".encode()]
-    assert server.last.values(b"idempotency-key") == ["ключ".encode()]
-    assert server.last.values(b"x-extra") == ["naïve".encode()]
+    for name, value in {
+        "x-nonce": "é☃",
+        "x-api-key": "東",
+        "idempotency-key": "ключ",
+        "x-extra": "naïve",
+    }.items():
+        assert server.last.values(name.encode()) == [value.encode()]
     assert server.last.signed_by(SECRET.encode())
 
 
 # --------------------------------------------------------------------------- users' own httpx clients
 
 
-def _use_sync(url: str, **request: Any) -> None:
-    with httpx.Client(auth=HttpxSigner(KEY, SECRET), trust_env=False, verify=False) as own:
-        own.request(url=url, **request).raise_for_status()
-
-
-def _use_async(url: str, **request: Any) -> None:
-    async def use() -> None:
-        async with httpx.AsyncClient(auth=HttpxSigner(KEY, SECRET), trust_env=False, verify=False) as own:
-            (await own.request(url=url, **request)).raise_for_status()
-
-    # In a thread of its own: the browser tests leave an event loop running in theirs.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, use()).result()
-
-
-@pytest.mark.parametrize("use", [_use_sync, _use_async])
 @pytest.mark.parametrize(
     ("path", "request_"),
     [
@@ -159,11 +110,10 @@ def _use_async(url: str, **request: Any) -> None:
     ],
     ids=str,
 )
-def test_httpx_signer_signs_what_httpx_sends(
-    use: Callable[..., None], path: str, request_: dict[str, Any]
-) -> None:
-    with wire() as server:
-        use(server.url + path, **request_)
+def test_httpx_signer_signs_what_httpx_sends(path: str, request_: dict[str, Any]) -> None:
+    signer = HttpxSigner(KEY, SECRET)
+    with wire() as server, httpx.Client(auth=signer, trust_env=False, verify=False) as own:
+        own.request(url=server.url + path, **request_).raise_for_status()
     assert server.last.signed_by(SECRET.encode())
     assert server.last.values(b"x-api-key") == [KEY.encode()]
 
@@ -191,9 +141,8 @@ def test_unusual_answers_are_read(answer: bytes) -> None:
     with wire(answering(answer)) as server:
         client = connect(server)
         exchanges = [client.send(list_accounts()) for _ in range(2)]
-    assert [(exchange.status, exchange.document, exchange.error) for exchange in exchanges] == [
-        (200, {}, None)
-    ] * 2
+    for exchange in exchanges:
+        assert (exchange.status, exchange.document, exchange.error) == (200, {}, None)
     assert not any(exchange.header("link") or exchange.header("x-trailer") for exchange in exchanges)
 
 

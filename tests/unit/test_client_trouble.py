@@ -12,7 +12,7 @@ from conformance.wire import budget
 from conformance.wire.messages import Call
 from conformance.world.sender import LOST_AFTER_TIMEOUTS
 from tests.support.callers import connect, list_accounts, run_at
-from tests.support.wire import OK, answering, wire
+from tests.support.wire import OK, Reply, answering, wire
 
 # --------------------------------------------------------------------------- unusual answers
 
@@ -34,18 +34,19 @@ def test_bytes_beyond_an_answer_do_not_reach_the_next_answer(start: bytes) -> No
 # --------------------------------------------------------------------------- lost connections
 
 
-def sent(connection: socket.socket) -> bool:
-    """Answers; returns True to keep the connection open."""
-    connection.sendall(OK)
-    return True
+def without(dropped: int, keep_open: bool) -> Reply:
+    """Returns a reply that answers all requests but one, after which it may keep the connection open."""
 
+    def reply(connection: socket.socket, index: int) -> bool:
+        if index != dropped:
+            connection.sendall(OK)
+        return index != dropped or keep_open
 
-def dropped_once(connection: socket.socket, index: int) -> bool:
-    return index > 0 and sent(connection)
+    return reply
 
 
 def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key() -> None:
-    with wire(dropped_once) as server:
+    with wire(without(0, keep_open=False)) as server:
         run = run_at(server.url)
         exchange = run.send(run.client(), list_accounts().but(idempotency_key="key"), "")
     assert (exchange.status, exchange.attempts, len(server.requests)) == (200, 1, 2)
@@ -60,16 +61,10 @@ def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key() -> Non
     assert not run.invariants.tallies["http.lost-requests", "listAccounts"].broken
 
 
-@pytest.mark.parametrize("answer", [b"", b"once more"], ids=["closed", "late"])
-def test_lost_requests_of_a_race_are_sent_again(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("late", [False, True], ids=["closed", "late"])
+def test_lost_requests_of_a_race_are_sent_again(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.3)
-
-    def reply(connection: socket.socket, index: int) -> bool:
-        if index == 2:
-            return bool(answer)
-        return sent(connection)
-
-    with wire(reply) as server:
+    with wire(without(2, keep_open=late)) as server:
         run = run_at(server.url)
         nonce = "0123456789abcdef" * 2
         exchanges = run.client().race([list_accounts().signed(nonce=nonce)] * 4)
@@ -120,25 +115,30 @@ class Scripted(httpx.BaseTransport):
         return step
 
 
-def gone() -> Exception:
-    return httpx.ConnectError("refused")
+GONE, LATE = httpx.ConnectError("refused"), httpx.ReadTimeout("late")
 
 
-def test_server_that_comes_back_is_not_given_up() -> None:
-    answered = httpx.Response(200, json={})
-    script: list[Exception | httpx.Response] = [
-        *(gone() for _ in range(4)),
-        answered,
-        *(gone() for _ in range(4)),
-    ]
-    run = run_at("http://test", transport=Scripted(*script, httpx.Response(200, json={})))
-    for _ in range(6):
+def answer() -> httpx.Response:
+    return httpx.Response(200, json={})
+
+
+@pytest.mark.parametrize(
+    ("times", "script"),
+    [
+        (6, [*[GONE] * 4, answer(), *[GONE] * 4, answer()]),
+        (LOST_AFTER_TIMEOUTS, [*[LATE] * (2 * LOST_AFTER_TIMEOUTS - 2), answer(), LATE]),
+    ],
+    ids=["gone", "slow"],
+)
+def test_server_that_comes_back_is_not_given_up(times: int, script: list[Exception | httpx.Response]) -> None:
+    run = run_at("http://test", transport=Scripted(*script))
+    for _ in range(times):
         run.send(run.client(), list_accounts(), "")
     assert not run.lost
 
 
 def test_hanging_server_gets_less_time_and_is_given_up() -> None:
-    transport = Scripted(httpx.ReadTimeout("late"))
+    transport = Scripted(LATE)
     run = run_at("http://test", transport=transport)
     for _ in range(LOST_AFTER_TIMEOUTS):
         run.send(run.client(), list_accounts(), "")
@@ -146,14 +146,6 @@ def test_hanging_server_gets_less_time_and_is_given_up() -> None:
     assert run.invariants.tallies["http.no-server-error", "listAccounts"].broken == LOST_AFTER_TIMEOUTS
     with pytest.raises(Inconclusive, match="did not answer in time any more"):
         run.send(run.client(), list_accounts(), "")
-
-
-def test_one_answer_in_time_keeps_a_slow_server() -> None:
-    late = [httpx.ReadTimeout("late")] * (2 * LOST_AFTER_TIMEOUTS - 2)
-    run = run_at("http://test", transport=Scripted(*late, httpx.Response(200, json={}), *late))
-    for _ in range(LOST_AFTER_TIMEOUTS):
-        run.send(run.client(), list_accounts(), "")
-    assert not run.lost
 
 
 @pytest.mark.parametrize(
@@ -171,6 +163,4 @@ def test_an_unsendable_request_breaks_no_rule(call: Call) -> None:
         run = run_at(server.url)
         exchange = run.send(run.client(), call, "")
     assert exchange.unsent
-    assert not server.requests
-    assert not run.invariants.tallies
-    assert not run.lost
+    assert not (server.requests or run.invariants.tallies or run.lost)

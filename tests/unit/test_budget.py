@@ -11,11 +11,11 @@ import pytest
 
 from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.controller import share
-from conformance.wire.budget import Budget, Retry
+from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure
 from conformance.wire.transport import GATE_TIMEOUT
 from tests.support.callers import connect, list_accounts, run_at
-from tests.support.wire import OK, answering, wire
+from tests.support.wire import OK, wire
 
 # --------------------------------------------------------------------------- the end
 
@@ -100,16 +100,7 @@ def test_no_wait_for_a_rate_limit_goes_beyond_the_end() -> None:
     assert (exchange.status, len(server.requests)) == (429, 1)
 
 
-# --------------------------------------------------------------------------- rate limits and races
-
-
-@pytest.mark.parametrize("status", [b"429 Too Many Requests", b"503 Service Unavailable"])
-def test_rate_limits_are_waited_out_with_fresh_nonces(status: bytes) -> None:
-    limited = b"HTTP/1.1 " + status + b"\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
-    with wire(answering(limited, limited, OK)) as server:
-        exchange = connect(server, retry=Retry(seconds=1)).send(list_accounts())
-    assert (exchange.status, exchange.attempts) == (200, 3)
-    assert len({request.values(b"x-nonce")[0] for request in server.requests}) == 3
+# --------------------------------------------------------------------------- races
 
 
 def test_racing_requests_are_all_there_before_the_first_answer() -> None:

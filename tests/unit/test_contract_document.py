@@ -14,12 +14,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from conformance.contract.operations import (
-    OPERATIONS,
-    error_problems,
-    request_problems,
-    response_problems,
-)
+from conformance.contract.operations import OPERATIONS, error_problems, request_problems, response_problems
 from conformance.contract.rules import RULES, SPEC, Level
 from tests.specification import (
     ADDRESS,
@@ -46,10 +41,8 @@ each_edition = pytest.mark.parametrize("name", FILES)
 
 
 def described(operation: str, document: dict[str, Any] = BUNDLED) -> dict[str, Any]:
-    found: dict[str, Any] = document["paths"][OPERATIONS[operation].path][
-        OPERATIONS[operation].method.lower()
-    ]
-    return found
+    path, method = OPERATIONS[operation].path, OPERATIONS[operation].method.lower()
+    return dict(document["paths"][path][method])
 
 
 # ---------------------------------------------------------------------- form
@@ -80,7 +73,7 @@ def test_edition_keeps_formats_and_defaults_and_no_annotation_of_this_project(na
 def test_the_worked_example_is_a_signing_vector() -> None:
     vector = next(vector for vector in VECTORS if vector["id"] == "post-compact")
     for page in (OPENAPI["info"]["description"], (SPEC / "signing.md").read_text("utf-8")):
-        for member in (
+        for member in [
             "signature_string",
             "signature",
             "api_key",
@@ -89,7 +82,7 @@ def test_the_worked_example_is_a_signing_vector() -> None:
             "nonce",
             "target",
             "body",
-        ):
+        ]:
             assert vector[member] in page, member
 
 
@@ -115,14 +108,9 @@ AMOUNTS = {
 MONEY = {True: ("0", "1", "0.000", "-1.50"), False: (5, "1e3", "abc", "", "+1", ".5", "NaN")}
 TIMES = {
     True: ("2025-03-04T09:15:27Z", "2025-03-04T09:15:27.4Z", "2025-03-04T09:15:27.418203117Z"),
-    False: (
-        "2025-03-04T09:15:27+00:00",
-        "2025-03-04 09:15:27Z",
-        "2025-03-04",
-        "0001-01-01T00:00:00Z",
-        1741079727,
-    ),
+    False: ("2025-03-04T09:15:27+00:00", "2025-03-04 09:15:27Z", "2025-03-04", "0001-01-01T00:00:00Z", 5),
 }
+BALANCE_VALUES = {**dict.fromkeys(BALANCE_MONEY, MONEY), "updated_at": TIMES}
 KEYS = {
     True: ("1c0c6a3e-8f5b-4d1e-9a77-2b64c1f0d3e8", "1C0C6A3E-8F5B-4D1E-9A77-2B64C1F0D3E8"),
     False: (
@@ -258,10 +246,7 @@ def answers(operation: str) -> Iterator[tuple[Any, bool]]:
         case "account_balances":
             [balance] = example["balances"]
             for name in BALANCE:
-                values = (
-                    MONEY if name in BALANCE_MONEY else TIMES if name == "updated_at" else {False: (None, 5)}
-                )
-                for changed, passes in changes(balance, name, values):
+                for changed, passes in changes(balance, name, BALANCE_VALUES.get(name, {False: (None, 5)})):
                     yield {**example, "balances": [changed]}, passes
             yield {**example, "balances": [{**balance, "currency": "DOLLAR"}]}, False
             yield {**example, "balances": [{**balance, "currency": "USDC", "currency_type": "crypto"}]}, True

@@ -98,48 +98,44 @@ def answer(
     return expect(request(operation, body, **changes), TARGET, Known(own_path(operation), valid=valid))
 
 
-def test_path_and_body_both_wrong_may_be_refused_either_way() -> None:
-    known = Known((("account_id", FOREIGN),), valid=SOUND)
-    refusal = expect(request("createBeneficiary", b"{"), TARGET, known).refusal
-    assert refusal is not None and refusal.statuses == ()
-
-
-def test_a_body_that_may_be_refused_may_be_so_before_the_path() -> None:
-    known = Known((("account_id", FOREIGN),), valid=PAYIN)
-    for method, statuses in (("card", (403,)), ("b", ())):
-        sent = request("createPayin", to_json({**PAYIN.body, "payment_method": method}))
-        refusal = expect(sent, TARGET, known).refusal
-        assert refusal is not None and refusal.statuses == statuses
+@pytest.mark.parametrize(
+    ("operation", "body", "valid", "statuses"),
+    [
+        ("createBeneficiary", b"{", SOUND, ()),
+        ("createPayin", to_json(PAYIN.body), PAYIN, (403,)),
+        # A server may know few payment methods, and look at the body first.
+        ("createPayin", to_json({**PAYIN.body, "payment_method": "b"}), PAYIN, ()),
+    ],
+)
+def test_path_and_body_both_wrong_may_be_refused_either_way(
+    operation: str, body: bytes, valid: ValidBody, statuses: tuple[int, ...]
+) -> None:
+    known = Known((("account_id", FOREIGN),), valid=valid)
+    refusal = expect(request(operation, body), TARGET, known).refusal
+    assert refusal is not None and refusal.statuses == statuses
 
 
 #: Constant, since it is part of test ids, which must be equal in all processes.
 KEY = "3f1c7a52-9d0e-4b68-8c17-5e2a9b4d6f03"
 
 
+REFUSED, ACCEPTED = "idempotency.key-invalid", "fields.accepts-valid"
+
+
 @pytest.mark.parametrize(
-    ("key", "refused", "accepted"),
+    ("key", "rules"),
     [
-        (KEY, "", "fields.accepts-valid"),
-        ("not-a-uuid", "idempotency.key-invalid", ""),
-        ("a" * 4000, "idempotency.key-invalid", ""),
-        (KEY + "0", "idempotency.key-invalid", ""),
-        (None, "idempotency.key-required", ""),
-        ("ABCDEF00-0000-4000-8000-ABCDEF000000", "", "idempotency.key-other-uuids"),
-        (KEY.replace("-", ""), "", ""),
-        ("{" + KEY + "}", "", ""),
-        (f"urn:uuid:{KEY}", "", ""),
-        ("1-2345678-9abc-def0-1234-56789abcdef0", "idempotency.key-invalid", ""),
-        ("12345678-9abc-def0-1234-56789abcdef", "idempotency.key-invalid", ""),
-        (f"{KEY}\n", "idempotency.key-invalid", ""),
-        (f"{KEY}\u00a0", "idempotency.key-invalid", ""),
-        (f"({KEY})", "idempotency.key-invalid", ""),
-        ("", "", ""),
+        (KEY, [ACCEPTED]),
+        ("ABCDEF00-0000-4000-8000-ABCDEF000000", ["idempotency.key-other-uuids"]),
+        (None, ["idempotency.key-required"]),
+        *((key, [REFUSED]) for key in ("not-a-uuid", "a" * 4000, KEY + "0", f"{KEY}\n", f"{KEY}\u00a0")),
+        *((key, [REFUSED]) for key in (f"({KEY})", KEY[:-1], "1-2345678-9abc-def0-1234-56789abcdef0")),
+        *((key, []) for key in (KEY.replace("-", ""), "{" + KEY + "}", f"urn:uuid:{KEY}", "")),
     ],
 )
-def test_keys(key: str | None, refused: str, accepted: str) -> None:
+def test_keys(key: str | None, rules: list[str]) -> None:
     expected = answer("createAccount", to_json(ACCOUNT.body), ACCOUNT, idempotency_key=key)
-    assert (expected.refusal.rule if expected.refusal else "") == refused
-    assert (expected.accepted.rule if expected.accepted else "") == accepted
+    assert [found.rule for found in (expected.refusal, expected.accepted) if found] == rules
 
 
 # ---------------------------------------------------------------------- authentication
@@ -177,34 +173,25 @@ def test_an_open_request_judges_no_rule() -> None:
 # ---------------------------------------------------------------------- queries
 
 
-@pytest.mark.parametrize(
-    ("raw", "rule"),
-    [
-        ("", "list.envelope"),
-        ("page=1&size=100", "list.echo"),
-        ("size=5", "list.echo"),
-        ("status=active", "list.status-filter"),
-        ("start_date=2025-01-01T00:00:00Z", "list.start-date"),
-        ("start_date=2025-01-01T00:00:00Z&end_date=2025-01-01T00:00:01Z", "list.end-date"),
-        ("start_date=2025-01-01T00:00:00Z&end_date=2025-01-01T00:00:00Z", ""),
-        ("end_date=2025-01-01T00:00:00Z&size=5&start_date=2025-01-02T00:00:00Z", ""),
-        ("page=2", ""),
-        ("size=0", ""),
-        ("size=101", ""),
-        ("x=1", ""),
-        ("page=1&page=1", ""),
-        ("size=%zz", ""),
-        ("&", ""),
-        ("start_date=2025-12-31T23:59:60Z", ""),
-        ("currency=EUR", ""),
-        ("size=05&x", ""),
-        ("size=01", ""),
-        ("page=01&size=010", ""),
-        ("size=%D9%A5", ""),
-        ("start_date=2025-01-01T24:00:00Z", ""),
-        ("start_date=2025-01-01T00:00:00.0Z", ""),
-        ("statuses=active", ""),
-    ],
-)
-def test_plain_queries(raw: str, rule: str) -> None:
-    assert queries.plain_query("listWallets", queries.read(raw), "repeat") == rule
+PLAIN = {
+    "": "list.envelope",
+    "page=1&size=100": "list.echo",
+    "size=5": "list.echo",
+    "status=active": "list.status-filter",
+    "start_date=2025-01-01T00:00:00Z": "list.start-date",
+    "start_date=2025-01-01T00:00:00Z&end_date=2025-01-01T00:00:01Z": "list.end-date",
+}
+
+#: Open, or no sooner decided than the list is known.
+NOT_PLAIN = """
+    page=2 size=0 size=101 size=01 page=01&size=010 size=05&x size=%zz size=%D9%A5 page=1&page=1 x=1 &
+    currency=EUR statuses=active
+    start_date=2025-01-01T24:00:00Z start_date=2025-01-01T00:00:00.0Z start_date=2025-12-31T23:59:60Z
+    start_date=2025-01-01T00:00:00Z&end_date=2025-01-01T00:00:00Z
+    end_date=2025-01-01T00:00:00Z&size=5&start_date=2025-01-02T00:00:00Z
+"""
+
+
+@pytest.mark.parametrize("raw", [*PLAIN, *NOT_PLAIN.split()])
+def test_plain_queries(raw: str) -> None:
+    assert queries.plain_query("listWallets", queries.read(raw), "repeat") == PLAIN.get(raw, "")

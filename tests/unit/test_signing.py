@@ -19,11 +19,12 @@ from tests.support.vectors import DOCUMENT, VECTORS, content
 
 # ---------------------------------------------------------------------- the vectors
 
+SIGNED, ORIGIN = ("method", "target", "timestamp", "nonce", "api_key"), b"https://api.example.com"
+
 
 def sent(vector: dict[str, Any]) -> Parts:
-    method, target, *texts = (vector[name] for name in ("method", "target", "timestamp", "nonce"))
-    body, origin = content(vector, "body"), b"https://api.example.com"
-    return Parts(method, target.encode(), *texts, body, vector["api_key"], origin)
+    method, target, timestamp, nonce, key = (vector[name] for name in SIGNED)
+    return Parts(method, target.encode(), timestamp, nonce, content(vector, "body"), key, ORIGIN)
 
 
 def test_vectors_fit_their_schema() -> None:

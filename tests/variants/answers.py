@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.store import Answer
 
-from .choice import Usual, choice
+from .choice import Usual, choice, with_members
 
 
 @choice("http.extra-fields")
@@ -29,21 +29,13 @@ class MembersThatChange(Behaviour):
         return {**super().item(ctx, kind, record), "etag": uuid.uuid4().hex}
 
     def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        document = response.document
-        if not isinstance(document, dict):
-            return response
-        return response.with_document({**document, "request_id": str(uuid.uuid4()), "served": ctx.now})
+        return with_members(super().finish(ctx, response), request_id=str(uuid.uuid4()), served=ctx.now)
 
 
 @choice("http.extra-fields", seam="finish")
 def members_everywhere(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Adds the interface and the environment to every answer, errors included."""
-    response = usual(ctx, response)
-    document = response.document
-    if not isinstance(document, dict):
-        return response
-    return response.with_document({**document, "livemode": False, "api_version": "2025-03-01"})
+    return with_members(usual(ctx, response), livemode=False, api_version="2025-03-01")
 
 
 # ---------------------------------------------------------------------- precision

@@ -12,11 +12,10 @@ from typing import Any
 from conformance.contract import json_text
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.refusals import Refusal
 
-from .choice import Usual, choice, other
+from .choice import Usual, choice, demand, other
 
 Step = Callable[[Context], None]
 
@@ -90,16 +89,10 @@ def no_bodies_on_get(self: Behaviour, usual: Usual, ctx: Context) -> bytes:
     return b"" if ctx.request.method == "GET" else usual(ctx)
 
 
-@choice("auth.bearer-beside")
-class NoBearerBeside(Behaviour):
+@demand("auth.bearer-beside", seam="authenticate", kind="missing_headers")
+def no_bearer_beside(self: Behaviour, ctx: Context) -> object:
     """Refuses an Authorization header even beside a valid signature."""
-
-    def authentication_steps(self, ctx: Context) -> Sequence[Step]:
-        return (*super().authentication_steps(ctx), self.no_authorization)
-
-    def no_authorization(self, ctx: Context) -> None:
-        if ctx.header(b"authorization") is not None:
-            raise other("missing_headers", 401, "authentication_error", "unexpected_authorization")
+    return ctx.header(b"authorization") is not None
 
 
 @choice(seam="check_headers_present")
@@ -184,15 +177,13 @@ def refusals_remembered(self: Behaviour, usual: Usual, ctx: Context, refusal: Re
     return refusal.kind not in ("invalid_idempotency_key", "idempotency_key_conflict")
 
 
-@choice("idempotency.key-elsewhere", seam="replay")
-def no_keys_elsewhere(self: Behaviour, usual: Usual, ctx: Context) -> Response | None:
+@demand("idempotency.key-elsewhere", seam="replay", kind="missing_idempotency_key")
+def no_keys_elsewhere(self: Behaviour, ctx: Context) -> object:
     """Refuses a key on GET or PATCH."""
-    if not self.idempotent(ctx) and ctx.header(b"idempotency-key") is not None:
-        raise other("missing_idempotency_key", 400, "validation_error", "unexpected_idempotency_key")
-    return usual(ctx)
+    return not self.idempotent(ctx) and ctx.header(b"idempotency-key") is not None
 
 
-@choice(breaks=("idempotency.key-required",), seam="on_missing_key")
+@choice("idempotency.key-required", seam="on_missing_key")
 def keys_optional(self: Behaviour, usual: Usual, ctx: Context) -> str | None:
     """Performs a POST without a key, except for payouts, where the specification requires it."""
     return usual(ctx) if ctx.operation == "createPayout" else None

@@ -14,7 +14,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
-from .choice import Usual, choice, other
+from .choice import Usual, choice, demand
 
 #: Refusals whose response body is not specified.
 VALIDATION = (
@@ -64,14 +64,10 @@ class TerseErrors(Behaviour):
         return "invalid" if refusal.kind in VALIDATION else super().error_document(ctx, refusal)
 
 
-@choice(seam="check_together")
-def no_unknown_fields(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(seam="check_together")
+def no_unknown_fields(self: Behaviour, ctx: Context) -> object:
     """Refuses unknown and server-owned fields, also on PATCH."""
-    usual(ctx)
-    known = {field.name for field in FIELDS[ctx.operation]}
-    for name in ctx.body:
-        if name not in known:
-            raise self.invalid(ctx, Field("a field"), "unknown_field", "is unknown")
+    return set(ctx.body) - {field.name for field in FIELDS[ctx.operation]}
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -106,12 +102,11 @@ def _whole(value: Any) -> Any:
     return value
 
 
-@choice("body.content-type", seam="check_content_type")
-def json_declared(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand("body.content-type", seam="check_content_type", kind="malformed_body", status=415)
+def json_declared(self: Behaviour, ctx: Context) -> object:
     """Requires a JSON content type."""
     declared = (ctx.header(b"content-type") or "").partition(";")[0].strip().lower()
-    if declared != "application/json":
-        raise other("malformed_body", 415, "validation_error", "unsupported_media_type")
+    return declared != "application/json"
 
 
 @choice()
@@ -143,12 +138,11 @@ class CodesOfAnyLetters(Behaviour):
             super().check_currency(ctx, field, value)
 
 
-@choice(seam="check_value")
-def syntax_checked(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
+@demand(seam="check_value")
+def syntax_checked(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Validates the syntax of e-mail addresses and phone numbers, and refuses empty strings."""
-    usual(ctx, field, value)
     if not isinstance(value, str):
-        return
+        return False
     local, _, domain = value.rpartition("@")
     labels = domain.split(".")
     email = (
@@ -157,12 +151,8 @@ def syntax_checked(self: Behaviour, usual: Usual, ctx: Context, field: Field, va
         and len(value) <= 254
         and all(re.fullmatch("[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label) for label in labels)
     )
-    if (
-        not value.strip()
-        or (field.name == "email" and not email)
-        or (field.name == "phone" and not re.fullmatch(r"\+[1-9][0-9]{6,14}", value))
-    ):
-        raise self.invalid(ctx, field, "malformed", "is malformed")
+    phone = re.fullmatch(r"\+[1-9][0-9]{6,14}", value)
+    return not value.strip() or not {"email": email, "phone": phone}.get(field.name, True)
 
 
 @choice(seam="kept_value")
@@ -172,10 +162,10 @@ def spaces_trimmed(self: Behaviour, usual: Usual, ctx: Context, field: Field, va
     return value.strip() if isinstance(value, str) else value
 
 
-@choice(seam="check_null")
-def no_nulls(self: Behaviour, usual: Usual, ctx: Context, field: Field) -> None:
+@demand(seam="check_null")
+def no_nulls(self: Behaviour, ctx: Context, field: Field) -> object:
     """Refuses null in every field."""
-    raise self.invalid(ctx, field, "null_field", "may not be null")
+    return True
 
 
 @choice("beneficiary.update-no-body")
@@ -236,7 +226,7 @@ class AmountsInCents(Behaviour):
         return format(Decimal(record["amount"]).quantize(Decimal("0.01")), "f")
 
 
-@choice(breaks=("fields.unassigned-code", "fields.currency-kind"), seam="check_assigned")
+@choice("fields.unassigned-code", "fields.currency-kind", seam="check_assigned")
 def unassigned_codes(
     self: Behaviour, usual: Usual, ctx: Context, field: Field, value: str, assigned: frozenset[str]
 ) -> None:
@@ -244,7 +234,7 @@ def unassigned_codes(
     assert assigned in (COUNTRIES, CURRENCIES)
 
 
-@choice(breaks=("fields.optional-type",), seam="check_field")
+@choice("fields.optional-type", seam="check_field")
 def optional_types_ignored(self: Behaviour, usual: Usual, ctx: Context, field: Field) -> None:
     """Ignores an optional field of another type."""
     required = any(

@@ -47,7 +47,7 @@ frameworks: ErrorsByField, CodesInAnyCase, CodesOfAnyLetters, spaces_trimmed, An
     uuid_ids, Milliseconds, NewestFirst, one_page_at_least, BroughtIntoRange, validates_first, AnyUuid,
     signed_timestamps, charset_declared, OddFiltersMatchNothing, several_defaults
 strict: no_unknown_fields, strict_json, json_declared, syntax_checked, no_nulls, AmountsInCents,
-    hexadecimal_nonces, NoBearerBeside, bearer_named, headers_of_cgi, keys_by_their_letters,
+    hexadecimal_nonces, no_bearer_beside, bearer_named, headers_of_cgi, keys_by_their_letters,
     no_keys_elsewhere, UnspecifiedCodes, no_cards, fiat_destinations_only, details_demanded,
     disabled_unpaid, disabled_once, FundsDemanded, pages_beyond_refused, canonical_integers,
     one_status_only, WholeSeconds, SmallBodies, plain_texts
@@ -97,7 +97,7 @@ reads uneven: ReadsUneven
 reads in turn: ReadsInTurn, statuses_move
 nobody twice: UniqueNames, UniquePeople, UniqueBankAccounts, UniqueLabels, second_default_refused
 payment network: titles_listed, companies_of_businesses, tax_ids_of_aform, latin_names,
-    NamesWithoutDigits, emails_in_lower_case, phones_as_e164, bank_accounts_found, scaled_replays
+    names_without_digits, emails_in_lower_case, phones_as_e164, bank_accounts_found, scaled_replays
 autoincrement: serial_ids, DatabaseAhead, LastChangedFirst, unchanged_stays, disabled_stays,
     empty_key_is_none, SpellingsServed, ParametersOfSegments, empty_is_null, FeesTaken, dates_in_utc
 what is there: AccountsFound, PeopleFound, VirtualAccountsFound, DatabaseBehind,
@@ -111,7 +111,7 @@ commits late, refusals remembered: CommitsLate, refusals_remembered
 gets uneven: GetsUneven
 destinations uneven: DestinationsUneven, WholeSeconds
 gets and destinations from a replica: DestinationsFromReplica, GetsFromReplica
-bank: bank_details_checked, FittingFieldsOnly, addresses_checked, ascii_texts, wallet_codes_in_any_case,
+bank: bank_details_checked, fitting_fields_only, addresses_checked, ascii_texts, wallet_codes_in_any_case,
     several_addresses, dollars_in_cents, paths_not_implemented, null_errors
 quotas: FewPeople, FewVirtualAccounts, FewPayouts
 few accounts: FewAccounts
@@ -126,7 +126,7 @@ crowded neighbour: NewestFirst
 limited behind authentication: LimitedBehindAuthentication
 limited twice:
 corridors: AmountsScaled, amounts_capped, currency_of_the_destination, IdsOfAForm, echoing_errors,
-    PersonsWithoutDigits
+    persons_without_digits
 one of each currency: one_of_each_currency, periods_checked
 virtual accounts of one organization: virtual_accounts_of_one
 without chunked bodies: ReadsNoChunks

@@ -9,18 +9,20 @@
         return 200
 
 `usual` calls what the function overrides. A choice names the open rules that it answers otherwise than the
-reference server. Every required rule still holds, and every implied one not listed in `breaks`.
+reference server, and the implied rules that it breaks. Every other rule still holds.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.contract.rules import RULES, Level
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
+from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
 #: The method that a function overrides.
@@ -33,27 +35,46 @@ ANSWERED: dict[str, set[str]] = {}
 CHOICES: dict[str, type[Behaviour]] = {}
 
 #: Choice -> implied rules that it breaks.
-BREAKS: dict[type[Behaviour], tuple[str, ...]] = {}
+BREAKS: dict[type[Behaviour], set[str]] = {}
 
 
-def choice(
-    *rules: str, seam: str = "", breaks: tuple[str, ...] = ()
-) -> Callable[[type[Behaviour] | Callable[..., Any]], type[Behaviour]]:
-    """Registers a mixin, or the function of a seam, as another answer to these open rules. Raises KeyError
-    for an unknown rule, and ValueError for one of another level."""
+def choice(*rules: str, seam: str = "") -> Callable[[type[Behaviour] | Callable[..., Any]], type[Behaviour]]:
+    """Registers a mixin, or the function of a seam, as another answer to open rules, which breaks implied
+    ones. Raises KeyError for an unknown rule, and ValueError for a required one."""
 
     def register(answer: type[Behaviour] | Callable[..., Any]) -> type[Behaviour]:
         mixin = answer if isinstance(answer, type) else _overriding(seam, answer)
-        for rule in rules:
-            if RULES[rule].level is not Level.OPEN:
-                raise ValueError(f"{mixin.__name__}: {rule} is not open")
-            ANSWERED.setdefault(rule, set()).add(mixin.__name__)
-        for rule in breaks:
-            if RULES[rule].level is not Level.IMPLIED:
-                raise ValueError(f"{mixin.__name__}: {rule} is not implied")
         CHOICES[mixin.__name__] = mixin
-        BREAKS[mixin] = breaks
+        BREAKS[mixin] = {rule for rule in rules if RULES[rule].level is Level.IMPLIED}
+        for rule in set(rules) - BREAKS[mixin]:
+            if RULES[rule].level is not Level.OPEN:
+                raise ValueError(f"{mixin.__name__}: {rule} is required")
+            ANSWERED.setdefault(rule, set()).add(mixin.__name__)
         return mixin
+
+    return register
+
+
+def demand(
+    *rules: str, seam: str, kind: str = "invalid_field", status: int = 0
+) -> Callable[[Callable[..., object]], type[Behaviour]]:
+    """Registers a mixin that refuses, once the seam has done its work, what the function is true of.
+
+    The function takes what the seam takes; its docstring is the message, `kind` that of the refusal, whose
+    status may be another.
+    """
+
+    def register(refused: Callable[..., object]) -> type[Behaviour]:
+        @functools.wraps(refused)
+        def override(self: Behaviour, usual: Usual, ctx: Context, *args: Any) -> Any:
+            result = usual(ctx, *args)
+            if refused(self, ctx, *args):
+                refusal = Refusal(kind, refused.__doc__ or "")
+                refusal.status = status or refusal.status
+                raise refusal
+            return result
+
+        return choice(*rules, seam=seam)(override)
 
     return register
 
@@ -93,10 +114,21 @@ def memory(behaviour: Behaviour, name: str) -> defaultdict[Any, Any]:
     return made
 
 
+def stated(behaviour: Behaviour, name: str) -> Iterator[Any]:
+    """Yields the values of an attribute of which several of a server's choices may have one each."""
+    return (vars(mixin)[name] for mixin in type(behaviour).__mro__ if name in vars(mixin))
+
+
 def times(behaviour: Behaviour, name: str, key: Any = None) -> int:
     """Counts a request for a choice, or for one key of it; returns its number."""
     memory(behaviour, name)[key] += 1
     return int(memory(behaviour, name)[key])
+
+
+def with_members(response: Response, **members: Any) -> Response:
+    """Returns an answer with more members, if it is an object."""
+    document = response.document if response.body else None
+    return response.with_document({**document, **members}) if isinstance(document, dict) else response
 
 
 def insert(behaviour: Behaviour, ctx: Context, kind: str, parent: Record, **members: Any) -> None:

@@ -10,7 +10,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import KINDS
 
-from .choice import Usual, choice, varied
+from .choice import Usual, choice, stated, varied
 
 
 @choice(seam="new_id")
@@ -87,8 +87,8 @@ class _Found(Behaviour):
     equal: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def create(self, ctx: Context) -> None:
-        for one in type(self).__mro__:
-            names = vars(one).get("equal", {}).get(ctx.operation)
+        for equal in stated(self, "equal"):
+            names = equal.get(ctx.operation)
             for other in ctx.store.select(KINDS[ctx.operation], self.parent(ctx)["id"]) if names else ():
                 if all(ctx.values.get(name) == other.get(name) for name in names):
                     ctx.record = other

@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
-from .choice import Usual, choice, memory, varied
+from .choice import Usual, choice, demand, memory, stated, varied
 
 
 class _UniqueValues(Behaviour):
@@ -23,10 +23,7 @@ class _UniqueValues(Behaviour):
 
     def _claims(self, ctx: Context, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         assert ctx.organization is not None
-        # A server may make several of these choices.
-        for kind, name in sorted(
-            {each for one in type(self).__mro__ for each in vars(one).get("unique", ())}
-        ):
+        for kind, name in sorted({each for fields in stated(self, "unique") for each in fields}):
             if kind == KINDS[ctx.operation] and values.get(name):
                 yield (ctx.organization.id, kind, name, str(values[name]))
 
@@ -84,69 +81,54 @@ def bank_accounts_found(self: Behaviour, usual: Usual, ctx: Context) -> None:
 
 # ---------------------------------------------------------------------- forms of values
 
-TITLES = ("Mr", "Mrs", "Ms", "Miss")
 
-
-@choice(seam="check_value")
-def titles_listed(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
+@demand(seam="check_value")
+def titles_listed(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Requires a title from a fixed list."""
-    usual(ctx, field, value)
-    if field.name == "title" and value not in TITLES:
-        raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(TITLES))
+    return field.name == "title" and value not in ("Mr", "Mrs", "Ms", "Miss")
 
 
-@choice(seam="check_company_name")
-def companies_of_businesses(self: Behaviour, usual: Usual, ctx: Context, fields: Record) -> None:
+@demand(seam="check_company_name")
+def companies_of_businesses(self: Behaviour, ctx: Context, fields: Record) -> object:
     """Refuses a company name of an individual."""
-    usual(ctx, fields)
-    if fields.get("beneficiary_type") != "business" and ctx.values.get("company_name") is not None:
-        raise self.invalid(ctx, Field("company_name"), "not_allowed", "is allowed for a business only")
+    return fields.get("beneficiary_type") != "business" and ctx.values.get("company_name") is not None
 
 
-@choice(seam="check_value")
-def tax_ids_of_aform(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
+@demand(seam="check_value")
+def tax_ids_of_aform(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Requires a tax id of at most 15 letters and digits."""
-    usual(ctx, field, value)
-    if field.name == "tax_id" and not re.fullmatch("[0-9A-Za-z-]{1,15}", value):
-        raise self.invalid(ctx, field, "malformed", "is malformed")
+    return field.name == "tax_id" and not re.fullmatch("[0-9A-Za-z-]{1,15}", value)
 
 
-@choice(breaks=("fields.other-scripts",), seam="check_value")
-def latin_names(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
+@demand("fields.other-scripts", seam="check_value")
+def latin_names(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Limits names to the ASCII characters of payment messages."""
-    usual(ctx, field, value)
-    if isinstance(value, str) and field.name.endswith("name") and not value.isascii():
-        raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+    return isinstance(value, str) and field.name.endswith("name") and not value.isascii()
 
 
-@choice()
-class PersonsWithoutDigits(Behaviour):
+_PERSONS = ("first_name", "middle_name", "last_name")
+
+
+@demand(seam="check_value")
+def persons_without_digits(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Refuses digits in the names of persons, but not in how they are shown."""
-
-    names: ClassVar[tuple[str, ...]] = ("first_name", "middle_name", "last_name")
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        if field.name in self.names and any(character.isdigit() for character in str(value)):
-            raise self.invalid(ctx, field, "invalid_characters", "holds a digit")
+    return field.name in _PERSONS and re.search(r"\d", str(value))
 
 
-NamesWithoutDigits = varied(
-    "NamesWithoutDigits",
-    "Refuses digits in all names of persons.",
-    PersonsWithoutDigits,
-    names=(*PersonsWithoutDigits.names, "display_name"),
-)
+@demand(seam="check_value")
+def names_without_digits(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
+    """Refuses digits in all names of persons."""
+    return field.name in (*_PERSONS, "display_name") and re.search(r"\d", str(value))
 
 
-@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"), seam="kept_value")
+@choice("create.text-exact", "beneficiary.update-text-exact", seam="kept_value")
 def emails_in_lower_case(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
     """Stores e-mail addresses in lower case."""
     value = usual(ctx, field, value)
     return value.lower() if field.name == "email" and isinstance(value, str) else value
 
 
-@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"), seam="kept_value")
+@choice("create.text-exact", "beneficiary.update-text-exact", seam="kept_value")
 def phones_as_e164(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
     """Stores phone numbers in E.164 format."""
     value = usual(ctx, field, value)
@@ -163,13 +145,11 @@ def _default_there(behaviour: Behaviour, ctx: Context) -> bool:
     return any(other.get("is_default") for other in others)
 
 
-@choice("destination.second-default", seam="check_state")
-def second_default_refused(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand("destination.second-default", seam="check_state")
+def second_default_refused(self: Behaviour, ctx: Context) -> object:
     """Refuses a second default destination."""
-    usual(ctx)
     asked = ctx.operation == "createPayoutDestination" and ctx.values.get("is_default")
-    if asked and _default_there(self, ctx):
-        raise Refusal("invalid_field", "There is a default already.", "is_default", "default_exists")
+    return asked and _default_there(self, ctx)
 
 
 @choice("destination.second-default", seam="create_destination")

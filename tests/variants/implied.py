@@ -16,17 +16,17 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
 from .bodies import NoBodyIsEmpty
-from .choice import Usual, choice, other
+from .choice import Usual, choice, demand
 
 
-@choice(breaks=("auth.missing-header-status", "auth.unknown-key-status"), seam="refusal_status")
+@choice("auth.missing-header-status", "auth.unknown-key-status", seam="refusal_status")
 def unauthenticated_otherwise(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> int:
     """Answers a missing header with 400 and an unknown key with 403."""
     others = {"missing_headers": 400, "unknown_key": 403}
     return others.get(refusal.kind) or usual(ctx, refusal)
 
 
-@choice(breaks=("auth.signature-hidden",), seam="error_message")
+@choice("auth.signature-hidden", seam="error_message")
 def signature_shown(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> str:
     """Shows the expected signature when refusing a wrong one, for debugging."""
     message = usual(ctx, refusal)
@@ -35,18 +35,16 @@ def signature_shown(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusa
     return f"{message} Expected {signing.signature(self.signing_secret(ctx), self.signature_string(ctx))}"
 
 
-@choice(breaks=("idempotency.key-other-uuids",), seam="parse_key")
-def random_uuids_only(self: Behaviour, usual: Usual, ctx: Context, text: str) -> str | None:
+@demand("idempotency.key-other-uuids", seam="parse_key", kind="invalid_idempotency_key")
+def random_uuids_only(self: Behaviour, ctx: Context, text: str) -> object:
     """Requires version 4 UUIDs in lower case as keys."""
-    key = usual(ctx, text)
-    if key is not None and (text != text.lower() or text[14] != "4"):
-        raise Refusal("invalid_idempotency_key")
-    return key
+    return text.strip() and (text != text.lower() or text[14] != "4")
 
 
 @choice(
     "idempotency.equivalent-body",
-    breaks=("idempotency.conflict-equivalent", "idempotency.conflict-no-body"),
+    "idempotency.conflict-equivalent",
+    "idempotency.conflict-no-body",
     seam="fingerprint",
 )
 def parsed_bodies_compared(self: Behaviour, usual: Usual, ctx: Context) -> bytes:
@@ -60,64 +58,59 @@ def parsed_bodies_compared(self: Behaviour, usual: Usual, ctx: Context) -> bytes
     return json.dumps(values, sort_keys=True).encode()
 
 
-@choice(breaks=("tenancy.payout-references-status",), seam="refusal_status")
+@choice("tenancy.payout-references-status", seam="refusal_status")
 def references_invalid(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> int:
     """Answers a payout to an unknown payee as a validation error."""
     named = refusal.kind in ("payout_beneficiary", "payout_destination", "payout_destination_owner")
     return 422 if named else usual(ctx, refusal)
 
 
-@choice(breaks=("tenancy.payout-destination-owner",), seam="on_payout_destination_owner")
-def any_destination_of_the_account(
-    self: Behaviour, usual: Usual, ctx: Context, destination: Record | None
-) -> None:
+@choice("tenancy.payout-destination-owner", seam="on_payout_destination_owner")
+def any_destination_of_the_account(self: Behaviour, usual: Usual, ctx: Context, destination: Any) -> None:
     """Accepts a destination of another beneficiary of the account in a payout."""
-    return None
 
 
-@choice(breaks=("fields.payin-amount-positive",), seam="check_amount")
+@choice("fields.payin-amount-positive", seam="check_amount")
 def payins_of_any_amount(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: str) -> None:
     """Accepts a payin of zero."""
     if ctx.operation != "createPayin" or not re.fullmatch(r"0+(\.0+)?", value):
         usual(ctx, field, value)
 
 
-@choice(breaks=("payout.amount-in-usd",), seam="amount_in_usd")
+@choice("payout.amount-in-usd", seam="amount_in_usd")
 def no_rates_yet(self: Behaviour, usual: Usual, ctx: Context) -> str:
     """Shows zero as amount_in_usd until an exchange rate is available."""
     return "0.00"
 
 
-@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"), seam="kept_value")
+@choice("create.text-exact", "beneficiary.update-text-exact", seam="kept_value")
 def texts_composed(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
     """Normalizes texts to NFC."""
     value = usual(ctx, field, value)
     return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
 
-@choice("fields.max-length-astral", breaks=("create.text-exact",), seam="check_characters")
-def basic_plane_only(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: str) -> None:
+@demand("fields.max-length-astral", "create.text-exact", seam="check_characters")
+def basic_plane_only(self: Behaviour, ctx: Context, field: Field, value: str) -> object:
     """Refuses characters outside the Basic Multilingual Plane."""
-    usual(ctx, field, value)
-    if any(character > "\uffff" for character in value):
-        raise self.invalid(ctx, field, "invalid_characters", "holds characters outside the basic plane")
+    return any(character > "\uffff" for character in value)
 
 
-@choice(breaks=("beneficiary.update-moves-updated",), seam="patched")
+@choice("beneficiary.update-moves-updated", seam="patched")
 def updated_stays(self: Behaviour, usual: Usual, ctx: Context, record: Record) -> Record:
     """Updates `updated` only on disable."""
     return {**usual(ctx, record), "updated": record["updated"]}
 
 
-@choice("beneficiary.update-no-body", breaks=("beneficiary.update-empty",), seam="check_together")
-def empty_patch_refused(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(
+    "beneficiary.update-no-body", "beneficiary.update-empty", seam="check_together", kind="body_not_object"
+)
+def empty_patch_refused(self: Behaviour, ctx: Context) -> object:
     """Refuses a PATCH without fields."""
-    usual(ctx)
-    if ctx.operation == "updateBeneficiary" and not ctx.values:
-        raise Refusal("body_not_object", "Nothing to change.")
+    return ctx.operation == "updateBeneficiary" and not ctx.values
 
 
-@choice("tenancy.and-validation", breaks=("beneficiary.update-empty",), seam="resolve")
+@choice("tenancy.and-validation", "beneficiary.update-empty", seam="resolve")
 def empty_patch_refused_first(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Refuses a PATCH without fields before it resolves the path."""
     if ctx.operation == "updateBeneficiary" and ctx.request.body == b"{}":
@@ -125,30 +118,26 @@ def empty_patch_refused_first(self: Behaviour, usual: Usual, ctx: Context) -> No
     usual(ctx)
 
 
-@choice(breaks=("beneficiary.update-company-name",), seam="check_company_name")
+@choice("beneficiary.update-company-name", seam="check_company_name")
 def business_without_name(self: Behaviour, usual: Usual, ctx: Context, fields: Record) -> None:
     """Lets a PATCH remove the company name of a business."""
     if ctx.operation != "updateBeneficiary":
         usual(ctx, fields)
 
 
-@choice(breaks=("http.charset-parameter",), seam="check_content_type")
-def plain_content_type_only(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand("http.charset-parameter", seam="check_content_type", kind="malformed_body", status=415)
+def plain_content_type_only(self: Behaviour, ctx: Context) -> object:
     """Requires the content type `application/json` without parameters."""
-    usual(ctx)
-    if ";" in (ctx.header(b"content-type") or ""):
-        raise other("malformed_body", 415, "validation_error", "unsupported_media_type")
+    return ";" in (ctx.header(b"content-type") or "")
 
 
-@choice(breaks=("http.chunked-body",), seam="authenticate")
-def length_required(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand("http.chunked-body", seam="authenticate", kind="malformed_body", status=411)
+def length_required(self: Behaviour, ctx: Context) -> object:
     """Requires Content-Length for a body (RFC 9110, 15.5.12)."""
-    usual(ctx)
-    if ctx.header(b"transfer-encoding") is not None:
-        raise other("malformed_body", 411, "validation_error", "length_required")
+    return ctx.header(b"transfer-encoding") is not None
 
 
-@choice(breaks=("http.chunked-body",))
+@choice("http.chunked-body")
 class ReadsNoChunks(NoBodyIsEmpty):
     """Takes a body without a Content-Length for none, as a WSGI application does."""
 
@@ -158,7 +147,7 @@ class ReadsNoChunks(NoBodyIsEmpty):
         super().authenticate(ctx)
 
 
-@choice(breaks=("destination.masked-enough",), seam="masked")
+@choice("destination.masked-enough", seam="masked")
 def half_masked(self: Behaviour, usual: Usual, ctx: Context, value: Any) -> str | None:
     """Masks only half of a value."""
     if value is None:

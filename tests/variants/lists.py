@@ -9,15 +9,11 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context, Listing, Record
+from conformance.reference.context import Context, Listing
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Condition
 
-from .choice import Usual, choice, varied
-
-NewestFirst = varied(
-    "NewestFirst", "Lists the newest elements first.", Behaviour, "list.order", newest_first=True
-)
+from .choice import Usual, choice, demand, varied
 
 
 @choice("list.pages-empty", seam="pages")
@@ -37,22 +33,18 @@ class BroughtIntoRange(Behaviour):
         return default
 
 
-@choice("list.out-of-range", seam="number")
+@demand("list.out-of-range", seam="number", kind="invalid_parameter")
 def canonical_integers(
-    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]], name: str, *bounds: Any
-) -> int:
+    self: Behaviour, ctx: Context, query: Mapping[str, list[str]], name: str, *bounds: Any
+) -> object:
     """Refuses a page or size with a leading zero."""
-    if (self.parameter(ctx, query, name) or "").startswith("0"):
-        raise self.invalid_parameter(ctx, name, "is not in its canonical form")
-    return usual(ctx, query, name, *bounds)
+    return (self.parameter(ctx, query, name) or "").startswith("0")
 
 
-@choice("list.out-of-range", seam="page_of")
-def pages_beyond_refused(self: Behaviour, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
+@demand("list.out-of-range", seam="page_of", kind="invalid_parameter")
+def pages_beyond_refused(self: Behaviour, ctx: Context, listing: Listing) -> object:
     """Refuses a page beyond the last."""
-    if listing.page > max(1, self.pages(ctx, listing)):
-        raise Refusal("invalid_parameter", "There is no such page.", "page", "no_such_page")
-    return usual(ctx, listing)
+    return listing.page > max(1, self.pages(ctx, listing))
 
 
 @choice("list.several-statuses", seam="statuses")
@@ -140,23 +132,15 @@ def first_parameter_counts(
     return values[0] if values else None
 
 
-@choice(seam="date")
-def dates_in_utc(
-    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]], name: str
-) -> int | None:
+@demand(seam="date", kind="invalid_parameter")
+def dates_in_utc(self: Behaviour, ctx: Context, query: Mapping[str, list[str]], name: str) -> object:
     """Requires filter dates in UTC or without a time; refuses other offsets."""
     text = self.parameter(ctx, query, name) or ""
-    if "T" in text and not text.endswith("Z"):
-        raise self.invalid_parameter(ctx, name, "is not in UTC")
-    return usual(ctx, query, name)
+    return "T" in text and not text.endswith("Z")
 
 
-@choice("list.odd-filters", seam="end_date_condition")
-def periods_checked(
-    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]]
-) -> Condition | None:
+@demand("list.odd-filters", seam="end_date_condition", kind="invalid_parameter")
+def periods_checked(self: Behaviour, ctx: Context, query: Mapping[str, list[str]]) -> object:
     """Refuses a date range that is empty or reversed."""
     begin, end = (self.date(ctx, query, name) for name in ("start_date", "end_date"))
-    if begin is not None and end is not None and begin >= end:
-        raise self.invalid_parameter(ctx, "end_date", "is not after start_date")
-    return usual(ctx, query)
+    return begin is not None and end is not None and begin >= end

@@ -15,7 +15,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 
-from .choice import Usual, choice
+from .choice import Usual, choice, times, with_members
 from .surroundings import Between
 
 #: Requests per second that a limiter lets through.
@@ -216,13 +216,8 @@ class GatewayDate(Between):
 @choice(seam="finish")
 def like_all_answers(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Adds the same undocumented members to every answer, errors included, besides varying numbers."""
-    response = usual(ctx, response)
-    document = response.document if response.body else None
-    if not isinstance(document, dict):
-        return response
-    served = ctx.server.__dict__["served"] = ctx.server.__dict__.get("served", 0) + 1
-    common = {"livemode": False, "api_version": "2024-10-01", "region": "eu-central-1", "etag": f"w{served}"}
-    return response.with_document({**document, **common})
+    more = {"livemode": False, "api_version": "2024-10-01", "region": "eu-central-1"}
+    return with_members(usual(ctx, response), etag=f"w{times(self, 'all answers')}", **more)
 
 
 class Compressing(Between):

@@ -12,7 +12,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
-from .choice import Usual, choice, times, varied
+from .choice import Usual, choice, demand, times
 
 #: Error types and codes that section 7 fixes.
 _FIXED = (
@@ -98,22 +98,11 @@ def repeated_headers(self: Behaviour, usual: Usual, ctx: Context, response: Resp
     return response
 
 
-SmallBodies = varied(
-    "SmallBodies",
-    "Refuses bodies of more than 4 KB at a front end, before authentication.",
-    Behaviour,
-    body_limit=4096,
-)
-
-
-@choice(seam="check_value")
-def plain_texts(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
+@demand(seam="check_value")
+def plain_texts(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Requires phone numbers in E.164 format, and texts of a single line."""
-    if field.name == "phone" and not re.fullmatch(r"\+[0-9]{6,49}", value):
-        raise self.invalid(ctx, field, "invalid_phone", "must be a plus sign and digits")
-    if isinstance(value, str) and any(character < " " for character in value):
-        raise self.invalid(ctx, field, "control_characters", "holds control characters")
-    usual(ctx, field, value)
+    odd = isinstance(value, str) and any(character < " " for character in value)
+    return odd or (field.name == "phone" and not re.fullmatch(r"\+[0-9]{6,49}", value))
 
 
 @choice("http.extra-fields", seam="error_message")

@@ -11,11 +11,10 @@ from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES
 from conformance.reference.context import Context
-from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 
-from .choice import Usual, choice, other, varied
+from .choice import Usual, choice, demand, other, stated, varied
 
 _FORMS = {
     "swift_code": r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?",
@@ -39,58 +38,43 @@ def _routing_number_holds(text: str) -> bool:
     return sum(int(digit) * weight for digit, weight in zip(text, (3, 7, 1) * 3, strict=True)) % 10 == 0
 
 
-@choice(seam="check_value")
-def bank_details_checked(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
+@demand(seam="check_value")
+def bank_details_checked(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Validates bank details and their check digits."""
-    usual(ctx, field, value)
     if not isinstance(value, str) or ctx.operation != "createPayoutDestination":
-        return
+        return False
     form = _FORMS.get(field.name)
     wrong = form is not None and not re.fullmatch(form, value)
     wrong = wrong or (field.name == "iban" and not _iban_holds(value))
-    wrong = wrong or (field.name == "routing_number" and not _routing_number_holds(value))
-    if wrong:
-        raise self.invalid(ctx, field, "malformed", "is malformed")
+    return wrong or (field.name == "routing_number" and not _routing_number_holds(value))
 
 
-@choice()
-class FittingFieldsOnly(Behaviour):
+_OF_BANKS = {"account_number", "account_name", "routing_number", "account_type", "iban", "swift_code"}
+_OF_WALLETS = {"network", "wallet_address"}
+
+
+@demand(seam="check_destination_details")
+def fitting_fields_only(self: Behaviour, ctx: Context) -> object:
     """Refuses destination fields of another type, and a bank account with both a number and an IBAN."""
-
-    of_banks = frozenset(
-        ("account_number", "account_name", "routing_number", "account_type", "iban", "swift_code")
-    )
-    of_wallets = frozenset(("network", "wallet_address"))
-
-    def check_destination_details(self, ctx: Context) -> None:
-        super().check_destination_details(ctx)
-        sent = {name for name, value in ctx.values.items() if value is not None}
-        wrong = sent & (self.of_banks if ctx.values.get("type") == "wallet" else self.of_wallets)
-        if wrong or {"account_number", "iban"} <= sent:
-            raise Refusal("invalid_field", "These fields do not go together.", code="fields_do_not_fit")
+    sent = {name for name, value in ctx.values.items() if value is not None}
+    wrong = sent & (_OF_BANKS if ctx.values.get("type") == "wallet" else _OF_WALLETS)
+    return wrong or {"account_number", "iban"} <= sent
 
 
-@choice(seam="check_address")
-def addresses_checked(
-    self: Behaviour, usual: Usual, ctx: Context, field: Field, value: dict[str, Any]
-) -> None:
+@demand(seam="check_address")
+def addresses_checked(self: Behaviour, ctx: Context, field: Field, value: dict[str, Any]) -> object:
     """Requires an assigned country and short members in an address, and one in Europe for euro accounts."""
-    usual(ctx, field, value)
     texts = [value[name] for name in field.members if isinstance(value.get(name), str)]
-    known = COUNTRIES
-    if ctx.operation == "createVirtualAccount" and ctx.body.get("currency") == "EUR":
-        known = frozenset({"BE", "DE", "ES", "FR"})
-    if value.get("country") not in (None, *known) or any(len(text) > 70 for text in texts):
-        raise self.invalid(ctx, field, "malformed", "is malformed")
+    european = ctx.operation == "createVirtualAccount" and ctx.body.get("currency") == "EUR"
+    known = {"BE", "DE", "ES", "FR"} if european else COUNTRIES
+    return value.get("country") not in (None, *known) or any(len(text) > 70 for text in texts)
 
 
-@choice(breaks=("fields.other-scripts", "create.text-exact"), seam="check_value")
-def ascii_texts(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
+@demand("fields.other-scripts", "create.text-exact", seam="check_value")
+def ascii_texts(self: Behaviour, ctx: Context, field: Field, value: Any) -> object:
     """Refuses non-ASCII characters in texts."""
-    usual(ctx, field, value)
     texts = value.values() if isinstance(value, dict) else (value,)
-    if any(isinstance(text, str) and not text.isascii() for text in texts):
-        raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+    return any(isinstance(text, str) and not text.isascii() for text in texts)
 
 
 @choice(seam="check_field")
@@ -145,7 +129,6 @@ class FeesTaken(Behaviour):
 @choice(seam="reserve_funds")
 def reserved_on_approval(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Reserves nothing before a payout is approved."""
-    return None
 
 
 @choice(seam="amount_in_usd")
@@ -185,22 +168,19 @@ def _scaled(amount: str) -> str:
     return f"{whole}.{decimals:0<8}"
 
 
-@choice("fields.amount-odd", seam="check_amount")
-def amounts_capped(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: str) -> None:
+@demand("fields.amount-odd", seam="check_amount")
+def amounts_capped(self: Behaviour, ctx: Context, field: Field, value: str) -> object:
     """Limits payouts and payins to 50,000."""
-    usual(ctx, field, value)
-    if Decimal(value) > 50_000:
-        raise self.invalid(ctx, field, "too_much", "is too much")
+    return Decimal(value) > 50_000
 
 
-@choice(seam="check_state")
-def currency_of_the_destination(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(seam="check_state")
+def currency_of_the_destination(self: Behaviour, ctx: Context) -> object:
     """Pays to a bank account only in its own currency."""
-    usual(ctx)
-    if ctx.operation == "createPayout":
-        paid = self.find(ctx, "payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
-        if paid.get("type") == "bank_account" and paid.get("currency") != ctx.values.get("currency"):
-            raise Refusal("invalid_field", "The destination has another currency.", "currency")
+    if ctx.operation != "createPayout":
+        return False
+    paid = self.find(ctx, "payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
+    return paid.get("type") == "bank_account" and paid.get("currency") != ctx.values.get("currency")
 
 
 # ---------------------------------------------------------------------- quotas
@@ -215,9 +195,8 @@ class _Quotas(Behaviour):
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
         kind = KINDS[ctx.operation]
-        # A server may make several of these choices.
-        for one in type(self).__mro__ if ctx.operation.startswith("create") else ():
-            most, status = vars(one).get("quotas", {}).get(kind, (sys.maxsize, 0))
+        for quotas in stated(self, "quotas") if ctx.operation.startswith("create") else ():
+            most, status = quotas.get(kind, (sys.maxsize, 0))
             if ctx.store.count(kind, self.parent(ctx)["id"]) >= most:
                 raise other("invalid_field", status, "validation_error", "quota_exceeded")
 

@@ -12,7 +12,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Balance
 
-from .choice import Usual, choice, memory, move, times
+from .choice import Usual, choice, demand, memory, move, times
 
 
 @choice(seam="create")
@@ -23,30 +23,24 @@ def payees_reviewed(self: Behaviour, usual: Usual, ctx: Context) -> None:
         move(self, ctx, ctx.record or {}, status="inactive")
 
 
-@choice(seam="check_beneficiary_usable")
-def vetted_payees(self: Behaviour, usual: Usual, ctx: Context, beneficiary: Record) -> None:
+@demand(seam="check_beneficiary_usable")
+def vetted_payees(self: Behaviour, ctx: Context, beneficiary: Record) -> object:
     """Pays only manually verified payees; the target file names one."""
-    usual(ctx, beneficiary)
-    if not beneficiary["verified"]:
-        raise Refusal("invalid_field", "The payee is not verified.", code="payee_not_verified")
+    return not beneficiary["verified"]
 
 
-@choice(seam="check_state")
-def frozen_when_disabled(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(seam="check_state")
+def frozen_when_disabled(self: Behaviour, ctx: Context) -> object:
     """Refuses changes and new destinations of a disabled beneficiary."""
-    usual(ctx)
     frozen = ctx.operation in ("updateBeneficiary", "createPayoutDestination")
-    if frozen and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
-        raise Refusal("invalid_field", "The beneficiary is disabled.", code="beneficiary_disabled")
+    return frozen and ctx.beneficiary and ctx.beneficiary["status"] == "disabled"
 
 
-@choice(seam="check_state")
-def few_of_each(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(seam="check_state")
+def few_of_each(self: Behaviour, ctx: Context) -> object:
     """Limits a beneficiary to 14 destinations, and an account to 14 virtual accounts."""
-    usual(ctx)
     limited = ctx.operation in ("createPayoutDestination", "createVirtualAccount")
-    if limited and ctx.store.count(KINDS[ctx.operation], self.parent(ctx)["id"]) >= 14:
-        raise Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
+    return limited and ctx.store.count(KINDS[ctx.operation], self.parent(ctx)["id"]) >= 14
 
 
 @choice("payout.insufficient-funds")
@@ -87,24 +81,21 @@ class SamePayoutOnce(Behaviour):
         return tuple(ctx.values.get(name) for name in names)
 
 
-@choice(seam="check_state")
-def one_of_each_currency(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(seam="check_state")
+def one_of_each_currency(self: Behaviour, ctx: Context) -> object:
     """Limits an account to one virtual account of each currency."""
-    usual(ctx)
-    if ctx.operation == "createVirtualAccount":
-        there = ctx.store.select("virtual_account", self.parent(ctx)["id"])
-        if any(other["currency"] == ctx.values.get("currency") for other in there):
-            raise Refusal("invalid_field", "There is one already.", "currency", "virtual_account_exists")
+    creates = ctx.operation == "createVirtualAccount"
+    others = ctx.store.select("virtual_account", self.parent(ctx)["id"]) if creates else []
+    return any(other["currency"] == ctx.values.get("currency") for other in others)
 
 
-@choice(seam="check_state")
-def virtual_accounts_of_one(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(seam="check_state")
+def virtual_accounts_of_one(self: Behaviour, ctx: Context) -> object:
     """Enables virtual accounts for a single organization, the first that creates one."""
-    usual(ctx)
-    if ctx.operation == "createVirtualAccount" and ctx.organization is not None:
-        first = memory(self, "virtual accounts of one").setdefault("organization", ctx.organization.id)
-        if first != ctx.organization.id:
-            raise Refusal("invalid_field", "They are not enabled.", "currency", "not_enabled")
+    if ctx.operation != "createVirtualAccount" or ctx.organization is None:
+        return False
+    first = memory(self, "virtual accounts of one").setdefault("organization", ctx.organization.id)
+    return first != ctx.organization.id
 
 
 @choice(seam="balance")

@@ -249,53 +249,23 @@ class DestinationsFromReplica(Behaviour):
         return [each for each in shown if each["id"] in there]
 
 
-#: Choice -> its base, the attribute with the lags of its replicas, which answer in turn, and what it does.
-_LAGS: dict[str, tuple[type[Behaviour], str, tuple[int, ...], str]] = {
-    "ListsSoon": (_ListsBehind, "lists_behind", (80_000,), "Reads lists with a lag of 80 ms."),
-    "ListsLate": (_ListsBehind, "lists_behind", (2_000_000,), "Reads lists with a lag of two seconds."),
-    "ListsVeryLate": (
-        _ListsBehind,
-        "lists_behind",
-        (8_000_000,),
-        "Reads lists with a lag of eight seconds, which the target file declares.",
-    ),
-    "ListsInTurn": (
-        _ListsBehind,
-        "lists_behind",
-        (2_000_000, 0),
-        "Reads lists from two replicas in turn, one with a lag of two seconds.",
-    ),
-    "ListsUneven": (
-        _ListsBehind,
-        "lists_behind",
-        _UNEVEN,
-        "Reads lists from five replicas in turn, with different lags of less than a second.",
-    ),
-    "ReadsUneven": (
-        ReadsInTurn,
-        "turns",
-        _UNEVEN,
-        "Reads beneficiaries and virtual accounts from five replicas in turn, each less than a second late.",
-    ),
-    "GetsUneven": (
-        GetsFromReplica,
-        "gets_behind",
-        _UNEVEN,
-        "Answers every GET from five replicas in turn, with different lags of less than a second.",
-    ),
-    "DestinationsInTurn": (
-        DestinationsFromReplica,
-        "destinations_behind",
-        (1_500_000, 0),
-        "Reads the destinations in every other answer from such a replica.",
-    ),
-    "DestinationsUneven": (
-        DestinationsFromReplica,
-        "destinations_behind",
-        _UNEVEN,
-        "Reads the destinations from five replicas in turn, with different lags of less than a second.",
-    ),
+#: Base and its attribute with the lags of replicas that answer in turn -> choice -> the lags, what it does.
+_LAGS: dict[tuple[type[Behaviour], str], dict[str, tuple[tuple[int, ...], str]]] = {
+    (_ListsBehind, "lists_behind"): {
+        "ListsSoon": ((80_000,), "Reads lists with a lag of 80 ms."),
+        "ListsLate": ((2_000_000,), "Reads lists with a lag of two seconds."),
+        "ListsVeryLate": ((8_000_000,), "Reads lists with a lag that the target file declares."),
+        "ListsInTurn": ((2_000_000, 0), "Reads lists from two replicas in turn, one of them late."),
+        "ListsUneven": (_UNEVEN, "Reads lists from five replicas in turn, each less than a second late."),
+    },
+    (ReadsInTurn, "turns"): {"ReadsUneven": (_UNEVEN, "Reads from five replicas in turn.")},
+    (GetsFromReplica, "gets_behind"): {"GetsUneven": (_UNEVEN, "Answers GET from five replicas in turn.")},
+    (DestinationsFromReplica, "destinations_behind"): {
+        "DestinationsInTurn": ((1_500_000, 0), "Reads the destinations in every other answer from it."),
+        "DestinationsUneven": (_UNEVEN, "Reads the destinations from five replicas in turn."),
+    },
 }
 
-for name, (base, attribute, lags, sentence) in _LAGS.items():
-    varied(name, sentence, base, "read.delay", **{attribute: lags})
+for (base, attribute), choices in _LAGS.items():
+    for name, (lags, sentence) in choices.items():
+        varied(name, sentence, base, "read.delay", **{attribute: lags})

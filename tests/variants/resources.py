@@ -15,7 +15,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
 
-from .choice import Usual, choice, varied
+from .choice import Usual, choice, demand, varied
 
 #: Destination fields that apply only to some types.
 OF_SOME_TYPES = (
@@ -27,12 +27,6 @@ OF_SOME_TYPES = (
     "swift_code",
     "wallet_address_masked",
 )
-
-
-@choice("http.success-status", seam="success_status")
-def always_ok(self: Behaviour, usual: Usual, ctx: Context) -> int:
-    """Answers every success with 200."""
-    return 200
 
 
 @choice("http.success-status", seam="success_status")
@@ -77,10 +71,6 @@ def whole_list_items(
     if kind == "wallet":
         del document["addresses"], document["updated"]
     return document
-
-
-WholeSeconds = varied("WholeSeconds", "Shows timestamps in whole seconds.", Behaviour, timestamp_digits=0)
-Milliseconds = varied("Milliseconds", "Shows timestamps in milliseconds.", Behaviour, timestamp_digits=3)
 
 
 @choice(seam="timestamp_text")
@@ -178,18 +168,15 @@ def balances_from_the_start(self: Behaviour, usual: Usual, ctx: Context, record:
     return document
 
 
-@choice("destination.card", seam="check_destination_details")
-def no_cards(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand("destination.card", seam="check_destination_details")
+def no_cards(self: Behaviour, ctx: Context) -> object:
     """Refuses card destinations."""
-    usual(ctx)
-    if ctx.values.get("type") == "card":
-        raise Refusal("invalid_field", "Cards are not supported.", "type", "unsupported")
+    return ctx.values.get("type") == "card"
 
 
 @choice("destination.second-default", seam="clear_default")
 def several_defaults(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Keeps the old default destination beside a new one."""
-    return None
 
 
 @choice(seam="check_destination_currency")
@@ -198,35 +185,20 @@ def fiat_destinations_only(self: Behaviour, usual: Usual, ctx: Context, field: A
     self.check_currency(ctx, field, value)
 
 
-@choice(seam="check_destination_details")
-def details_demanded(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand(seam="check_destination_details")
+def details_demanded(self: Behaviour, ctx: Context) -> object:
     """Requires the fields of each destination type."""
-    usual(ctx)
-    values = ctx.values
-    details: dict[str, tuple[str, ...]] = {"wallet": ("wallet_address", "network")}
-    wanted = details.get(str(values.get("type")), ())
-    if values.get("type") == "bank_account":
-        wanted = (
-            ("account_name", "account_number", "routing_number", "account_type")
-            if values.get("country") == "US"
-            else ("account_name", "iban", "swift_code")
-        )
-    for name in wanted:
-        if values.get(name) is None:
-            raise Refusal("invalid_field", f"{name} is required.", name, "missing_field")
+    american = ctx.values.get("country") == "US"
+    bank = "account_number routing_number account_type" if american else "iban swift_code"
+    details = {"wallet": "wallet_address network", "bank_account": f"account_name {bank}"}
+    names = details.get(str(ctx.values.get("type")), "").split()
+    return any(ctx.values.get(name) is None for name in names)
 
 
-@choice("payout.disabled-beneficiary", seam="check_beneficiary_usable")
-def disabled_unpaid(self: Behaviour, usual: Usual, ctx: Context, beneficiary: Record) -> None:
+@demand("payout.disabled-beneficiary", seam="check_beneficiary_usable")
+def disabled_unpaid(self: Behaviour, ctx: Context, beneficiary: Record) -> object:
     """Refuses payouts to a disabled beneficiary."""
-    if beneficiary["status"] != "active":
-        raise Refusal("invalid_field", "The beneficiary is not active.", "beneficiary_id", "disabled")
-
-
-@choice("payout.insufficient-funds", seam="check_funds")
-def payouts_on_credit(self: Behaviour, usual: Usual, ctx: Context) -> None:
-    """Pays out without funds."""
-    return None
+    return beneficiary["status"] != "active"
 
 
 @choice("payout.insufficient-funds")
@@ -264,12 +236,11 @@ def pair_once_per_organization(self: Behaviour, usual: Usual, ctx: Context) -> b
     return ctx.store.claim_wallet_pair(ctx.organization.id, currency, network)
 
 
-@choice("beneficiary.disable-twice", seam="check_state")
-def disabled_once(self: Behaviour, usual: Usual, ctx: Context) -> None:
+@demand("beneficiary.disable-twice", seam="check_state")
+def disabled_once(self: Behaviour, ctx: Context) -> object:
     """Refuses a second disable."""
-    usual(ctx)
-    if ctx.operation == "disableBeneficiary" and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
-        raise Refusal("invalid_field", "The beneficiary is disabled.", "status", "already_disabled")
+    again = ctx.operation == "disableBeneficiary" and ctx.beneficiary
+    return again and again["status"] == "disabled"
 
 
 @choice(seam="masked")
@@ -323,7 +294,16 @@ def replays_marked(self: Behaviour, usual: Usual, ctx: Context, response: Respon
     return response.with_header(b"idempotency-replayed", b"true") if ctx.replayed else response
 
 
-@choice(seam="common_headers")
-def no_date(self: Behaviour, usual: Usual, ctx: Context) -> list[tuple[bytes, bytes]]:
-    """Sends no Date header; the clock is right."""
-    return []
+#: Choice -> the attribute or seam that answers always the same, the answer, what it does, and its rules.
+_CONSTANT: dict[str, tuple[str, Any, str, *tuple[str, ...]]] = {
+    "NewestFirst": ("newest_first", True, "Lists the newest elements first.", "list.order"),
+    "WholeSeconds": ("timestamp_digits", 0, "Shows timestamps in whole seconds."),
+    "Milliseconds": ("timestamp_digits", 3, "Shows timestamps in milliseconds."),
+    "SmallBodies": ("body_limit", 4096, "Refuses bodies of more than 4 KB before authentication."),
+    "always_ok": ("success_status", lambda *_: 200, "Answers success with 200.", "http.success-status"),
+    "payouts_on_credit": ("check_funds", lambda *_: None, "Pays out on credit.", "payout.insufficient-funds"),
+    "no_date": ("common_headers", lambda *_: [], "Sends no Date header; the clock is right."),
+}
+
+for name, (attribute, answer, sentence, *rules) in _CONSTANT.items():
+    varied(name, sentence, Behaviour, *rules, **{attribute: answer})

@@ -32,9 +32,8 @@ def operation_of(request: Request) -> str:
 
 def signed(client: Client, request: Request) -> Request:
     """Returns the request with a new signature."""
-    timestamp, nonce = header(request, signing.TIMESTAMP) or "", header(request, signing.NONCE) or ""
-    string = signing.signature_string(request.method, request.target, timestamp, nonce, request.body)
-    return with_header(request, signing.SIGNATURE, signing.signature(client.tenant.secret, string))
+    right = signing.signature(client.tenant.secret, parts_of(client, request).string())
+    return with_header(request, signing.SIGNATURE, right)
 
 
 #: Changes a request; returns None if it does not apply.
@@ -51,19 +50,22 @@ def resigned(change: Callable[[Request], Request | None]) -> Change:
     return changed
 
 
-def with_fields(change: Callable[[dict[str, Any]], object], *operations: str, only: str = "") -> Change:
-    """Makes a change of body members in some operations; with `only`, only in bodies that have this field."""
+def with_body(change: Callable[[dict[str, Any]], object], *operations: str) -> Change:
+    """Makes a change of the bodies of some operations."""
 
     def changed(request: Request) -> Request | None:
         if operation_of(request) not in operations:
             return None
         document = json.loads(request.body)
-        if only and only not in document:
-            return None
         change(document)
         return replace(request, body=json.dumps(document).encode())
 
     return resigned(changed)
+
+
+def having(*operations: str, **members: Any) -> Change:
+    """Makes a change of body members in some operations."""
+    return with_body(lambda document: document.update(members), *operations)
 
 
 def parts_of(client: Client, request: Request) -> Parts:
@@ -85,10 +87,6 @@ def mistaken(mistake: Mistake) -> Change:
 
 def _replaced(name: str, value: str | None, *, bodies: bool = False) -> Change:
     return lambda client, request: with_header(request, name, value) if request.body or not bodies else None
-
-
-def _amount(amount: object) -> Change:
-    return with_fields(lambda document: document.update(amount=amount), "createPayout")
 
 
 def _sent(name: str, change: Callable[[str], str | None]) -> Change:
@@ -117,15 +115,15 @@ MONEY = ("createPayout", "createPayin")
 CHANGES: Mapping[str, list[Change]] = {
     "auth.missing-header": [_replaced(name, None) for name in signing.HEADERS],
     "auth.empty-header": [_replaced(name, "") for name in signing.HEADERS],
-    "auth.unknown-key": [lambda client, request: with_header(request, signing.API_KEY, "key_nobody")],
+    "auth.unknown-key": [_replaced(signing.API_KEY, "key_nobody")],
     "auth.timestamp-window": [
         _sent(signing.TIMESTAMP, lambda text: text + "000"),
         _sent(signing.TIMESTAMP, lambda text: str(int(text) - 400)),
     ],
     "auth.timestamp-integer": [_sent(signing.TIMESTAMP, lambda text: text + ".5")],
     "auth.signature": [
-        lambda client, request: with_header(request, signing.SIGNATURE, "ab" * 32),
-        lambda client, request: with_header(request, signing.SIGNATURE, "no signature"),
+        _replaced(signing.SIGNATURE, "ab" * 32),
+        _replaced(signing.SIGNATURE, "no signature"),
     ],
     "auth.bearer-only": [
         lambda client, request: replace(
@@ -136,7 +134,7 @@ CHANGES: Mapping[str, list[Change]] = {
             ],
         )
     ],
-    "client.bearer": [lambda client, request: with_header(request, "Authorization", "Bearer token")],
+    "client.bearer": [_replaced("Authorization", "Bearer token")],
     "client.nonce-form": [
         _sent(signing.NONCE, lambda text: f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"),
         _sent(signing.NONCE, lambda text: text[:16]),
@@ -180,45 +178,33 @@ CHANGES: Mapping[str, list[Change]] = {
         ),
     ],
     "fields.required": [
-        with_fields(
-            lambda document: document.popitem(), "createVirtualAccount", "createPayin", "createPayout"
-        )
+        with_body(lambda document: document.popitem(), "createVirtualAccount", "createPayin", "createPayout")
     ],
-    "fields.required-null": [with_fields(lambda document: document.update(name=None), "createAccount")],
+    "fields.required-null": [having("createAccount", name=None)],
     "fields.type": [
-        with_fields(lambda document: document.update(name=5), "createAccount"),
-        with_fields(lambda document: document.update(email=[]), "createBeneficiary"),
+        having("createAccount", name=5),
+        having("createBeneficiary", email=[]),
     ],
-    "fields.optional-type": [
-        with_fields(lambda document: document.update(note={}), "createBeneficiary", "createPayout")
-    ],
-    "fields.max-length": [with_fields(lambda document: document.update(name="n" * 256), "createAccount")],
-    "fields.enum": [with_fields(lambda document: document.update(type="cheque"), "createPayoutDestination")],
-    "fields.company-name": [
-        with_fields(lambda document: document.update(beneficiary_type="business"), "createBeneficiary")
-    ],
-    "fields.network": [
-        with_fields(lambda document: document.update(type="wallet"), "createPayoutDestination")
-    ],
+    "fields.optional-type": [having("createBeneficiary", "createPayout", note={})],
+    "fields.max-length": [having("createAccount", name="n" * 256)],
+    "fields.enum": [having("createPayoutDestination", type="cheque")],
+    "fields.company-name": [having("createBeneficiary", beneficiary_type="business")],
+    "fields.network": [having("createPayoutDestination", type="wallet")],
     "fields.country-code": [
-        with_fields(lambda document: document.update(country_code="USA"), "createBeneficiary"),
-        with_fields(lambda document: document.update(country="USA"), "createPayoutDestination"),
+        having("createBeneficiary", country_code="USA"),
+        having("createPayoutDestination", country="USA"),
     ],
-    "fields.currency-code": [with_fields(lambda document: document.update(currency="DOLLAR"), *MONEY)],
-    "fields.unassigned-code": [with_fields(lambda document: document.update(currency="ZZZ"), *MONEY)],
+    "fields.currency-code": [having(*MONEY, currency="DOLLAR")],
+    "fields.unassigned-code": [having(*MONEY, currency="ZZZ")],
     "fields.currency-kind": [
-        with_fields(lambda document: document.update(currency="BTC"), "createVirtualAccount"),
-        with_fields(lambda document: document.update(currency="USD"), "createWallet"),
+        having("createVirtualAccount", currency="BTC"),
+        having("createWallet", currency="USD"),
     ],
-    "fields.amount": [_amount(amount) for amount in (12.5, "0", "-1.00", "ten", "")],
-    "fields.payin-amount-positive": [
-        with_fields(lambda document: document.update(amount="0.00"), "createPayin")
-    ],
-    "fields.address": [
-        with_fields(lambda document: document.update(address="1 Main St"), "createBeneficiary")
-    ],
+    "fields.amount": [having("createPayout", amount=amount) for amount in (12.5, "0", "-1.00", "ten", "")],
+    "fields.payin-amount-positive": [having("createPayin", amount="0.00")],
+    "fields.address": [having("createBeneficiary", address="1 Main St")],
     "fields.address-types": [
-        with_fields(
+        with_body(
             lambda document: document.update(address={**document["address"], "postal_code": 2101}),
             "createBeneficiary",
         )

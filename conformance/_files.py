@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,23 @@ class InputError(Exception):
     the remedy."""
 
 
-def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
-    """Returns the text and the tables of a TOML file. Raises InputError."""
+def _text(path: Path, what: str, form: str) -> str:
+    """The text of a file; `what` it holds, in which `form`. Raises InputError."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such {what}.") from None
+        raise InputError(f"{path}: there is no such {what}; it is {form}.") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: this is a folder; a {what} is a TOML file.") from None
+        raise InputError(f"{path}: this is a folder; a {what} is {form}.") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: the {what} is not UTF-8 text; save it as UTF-8.") from None
+        raise InputError(f"{path}: the {what} is not UTF-8 text; it is {form}, in UTF-8.") from None
     except OSError as problem:
         raise InputError(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
+
+
+def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
+    """Returns the text and the tables of a TOML file. Raises InputError."""
+    text = _text(path, what, "a TOML file")
     try:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -42,27 +47,11 @@ def toml_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def read_json(
-    path: Path,
-    what: str,
-    source: str,
-    *,
-    most: int | None = None,
-    parse: Callable[[bytes], Any] = json.loads,
-) -> Any:
-    """Returns the JSON value in a file of at most `most` bytes; `source` says what writes such files. Raises
-    InputError."""
+def read_json(path: Path, what: str, source: str) -> Any:
+    """Returns the JSON value in a file; `source` says what writes such files. Raises InputError."""
+    text = _text(path, what, f"a JSON file: {source}")
     try:
-        with path.open("rb") as file:
-            content = file.read() if most is None else file.read(most + 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such {what}; {source}.") from None
-    except OSError as problem:
-        raise InputError(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
-    if most is not None and len(content) > most:
-        raise InputError(f"{path}: not a {what}: it has more than {most:,} bytes; runs write smaller ones.")
-    try:
-        return parse(content)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(f"{path}: this is not JSON, so not a {what}; {source}.") from None
 

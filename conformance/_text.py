@@ -23,19 +23,16 @@ def writable(text: str) -> str:
     return text if text.isascii() else _UNWRITABLE.sub(lambda match: _escaped(match[0]), text)
 
 
-def printable(text: str) -> str:
-    """Escapes invisible and control characters, but newlines and tabs."""
+def visible(text: str, but: str = "") -> str:
+    """Escapes every character that is not seen as it is, line feeds and tabs included, but some."""
     if text.isprintable():
         return text
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else _escaped(letter)
-        for letter in text.replace("\r\n", "\n")
-    )
+    return "".join(each if each.isprintable() or each in but else _escaped(each) for each in text)
 
 
-def visible(text: str) -> str:
-    """Escapes every character that is not seen as it is, line feeds and tabs included."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+def printable(text: str) -> str:
+    """Escapes invisible and control characters, but newlines and tabs."""
+    return visible(text.replace("\r\n", "\n"), "\n\t")
 
 
 def clean(text: str) -> str:

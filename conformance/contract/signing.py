@@ -46,17 +46,9 @@ def new_nonce() -> str:
 
 
 def signed_headers(
-    api_key: str,
-    secret: str,
-    method: str,
-    target: bytes,
-    body: bytes = b"",
-    *,
-    timestamp: str | None = None,
-    nonce: str | None = None,
+    api_key: str, secret: str, method: str, target: bytes, body: bytes = b""
 ) -> dict[str, str]:
-    """The four authentication headers of a request; timestamp and nonce are fresh unless given."""
-    timestamp = str(int(time.time())) if timestamp is None else timestamp
-    nonce = new_nonce() if nonce is None else nonce
+    """The four authentication headers of a request, with the current time and a new nonce."""
+    timestamp, nonce = str(int(time.time())), new_nonce()
     string = signature_string(method, target, timestamp, nonce, body)
     return {API_KEY: api_key, TIMESTAMP: timestamp, NONCE: nonce, SIGNATURE: signature(secret, string)}

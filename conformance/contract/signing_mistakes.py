@@ -89,10 +89,9 @@ class Mistake:
     def sign(self, parts: Parts, secret: str) -> str | None:
         """The wrong signature of a request; None if the mistake cannot be made or changes nothing."""
         try:
-            string, key = self.string(parts), self.key(parts, secret)
+            wrong = self.write(self.digest(self.key(parts, secret), self.string(parts)))
         except ValueError:
             return None
-        wrong = self.write(self.digest(key, string))
         return None if wrong == signature(secret, parts.string()) else wrong
 
     def signed(self, parts: Parts) -> bytes | None:
@@ -274,15 +273,15 @@ def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
     signed = mistake.signed(parts)
     if mistake.name in (*SEPARATORS, BEFORE_BODY):
         return ("auth.no-separators",)
-    part = "" if signed in (None, parts.string()) else changed_part(parts, signed or b"")[0]
+    part = "" if signed in (None, parts.string()) else changed_part(parts, signed or b"")
     if part == "target":
         is_query = parts.query and (signed or b"").startswith(parts.method.encode() + parts.path)
         return ("auth.signed-query",) if is_query else ("auth.signed-path",)
     return _RULES.get(part, ("auth.signature",))
 
 
-def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
-    """The only part in which a signed string differs from the right one, and what was signed instead."""
+def changed_part(parts: Parts, signed: bytes) -> str:
+    """The only part in which a signed string differs from the right one; empty for several parts."""
     names, pieces = list(parts.pieces), list(parts.pieces.values())
     # A host between method and target belongs to the target; a suffix is a body if none was sent.
     host = parts.origin.rpartition(b"/")[2]
@@ -293,8 +292,8 @@ def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
         before, after = b"".join(pieces[:place]), b"".join(pieces[place + 1 :])
         fits = len(signed) >= len(before) + len(after)
         if fits and signed.startswith(before) and signed.endswith(after):
-            return names[place], signed[len(before) : len(signed) - len(after)]
-    return "", b""
+            return names[place]
+    return ""
 
 
 def signatures(parts: Parts, secret: str) -> Iterator[tuple[Mistake, str]]:
@@ -337,23 +336,19 @@ def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = 
     digits = _digits(presented.strip())
     for mistake, wrong in signatures(parts, secret):
         if _digits(wrong) == digits:
-            text, other = f"the client {mistake.text}", mistake.signed(parts)
+            other, rules = mistake.signed(parts), broken_rules(mistake, parts)
             other = None if other == string else other
             return replace(
-                right, text=text, mistake=mistake, signed=other, rules=broken_rules(mistake, parts)
+                right, text=f"the client {mistake.text}", mistake=mistake, signed=other, rules=rules
             )
     if signed == string:
-        text, signed = (
-            "the string that was signed is right: the secret is another one, or this is no HMAC-SHA256 of it",
-            None,
-        )
-    elif signed is not None:
-        part = changed_part(parts, signed)[0]
         text = (
-            f"the {part} was signed otherwise than it is sent"
-            if part
-            else "several parts were signed otherwise"
+            "the string that was signed is right: the secret is another one, or this is no HMAC-SHA256 of it"
         )
+        signed = None
+    elif signed is not None:
+        part = changed_part(parts, signed)
+        text = f"the {part or 'combination of several parts'} was signed otherwise than it is sent"
     elif re.fullmatch("[0-9a-f]{64}", digits):
         text = "no usual mistake makes it: the secret is another one, or something else was signed"
     else:

@@ -29,51 +29,46 @@ def build(tables: Mapping[str, Any], source: str, folder: Path | None = None) ->
         raise InputError(f"{source}: base_url: missing; give the server's address there or with --base-url.")
     features = Features(**tables.get("features", {}))
     primary = _organization("primary", tables, source)
-    assert primary is not None
-    secondary = _organization("secondary", tables, source)
-    if secondary is None and features.secondary:
-        raise InputError(
-            f"{source}: features.secondary is true, but there is no [secondary] table with its credentials."
-        )
-    if secondary and features.secondary is False:
-        secondary = None
-    if secondary and secondary.api_key == primary.api_key:
-        raise InputError(
-            f"{source}: secondary.api_key: it should be the key of another organization, "
-            "not primary.api_key again."
-        )
-    if secondary and secondary.customer_id in (primary.customer_id, primary.other_customer_id):
-        raise InputError(
-            f"{source}: secondary.customer_id: it should be a customer of the other organization, "
-            "not one of [primary]."
-        )
-    if primary.other_customer_id == primary.customer_id:
-        raise InputError(
-            f"{source}: primary.other_customer_id: it should be another customer than primary.customer_id."
-        )
-    _payee(primary, source)
+    secondary = _organization("secondary", tables, source) if tables.get("secondary") else None
+    if problem := _mistake(primary, secondary, features):
+        raise InputError(f"{source}: {problem}")
     return Target(
         base_url=tables["base_url"].rstrip("/"),
         primary=primary,
-        secondary=secondary,
+        secondary=None if features.secondary is False else secondary,
         features=features,
         array_style=tables.get("lists", {}).get("array_style", "repeat"),
-        limits=_limits(tables.get("limits", {})),
+        limits=Limits(**{key: float(value) for key, value in tables.get("limits", {}).items()}),
         tls=_tls(tables.get("tls", {}), source, folder or Path()),
         samples=_by_kind(tables.get("samples", {})),
     )
 
 
-def _payee(primary: Organization, source: str) -> None:
-    """Raises InputError if only some of the payee's ids and its funded account are given."""
-    payee = {name: getattr(primary, name) for name in ("beneficiary_id", "payout_destination_id")}
-    needed = {**payee, "funded_account_id": primary.funded_account_id}
-    if any(payee.values()) and not all(needed.values()):
-        missing = next(name for name, value in needed.items() if value is None)
-        raise InputError(
-            f"{source}: primary.{missing}: missing; a payee of the funded account is named by "
+def _mistake(primary: Organization, secondary: Organization | None, features: Features) -> str:
+    """A mistake in values that are right one by one; empty if there is none."""
+    customers = (primary.customer_id, primary.other_customer_id)
+    if secondary is None and features.secondary:
+        return "features.secondary is true, but there is no [secondary] table with its credentials."
+    if secondary and features.secondary is not False:
+        if secondary.api_key == primary.api_key:
+            return (
+                "secondary.api_key: it should be the key of another organization, not primary.api_key again."
+            )
+        if secondary.customer_id in customers:
+            return (
+                "secondary.customer_id: it should be a customer of the other organization, "
+                "not one of [primary]."
+            )
+    if primary.other_customer_id == primary.customer_id:
+        return "primary.other_customer_id: it should be another customer than primary.customer_id."
+    payee = ("beneficiary_id", "payout_destination_id")
+    absent = [name for name in (*payee, "funded_account_id") if getattr(primary, name) is None]
+    if absent and any(getattr(primary, name) for name in payee):
+        return (
+            f"primary.{absent[0]}: missing; a payee of the funded account is named by "
             "beneficiary_id, payout_destination_id and funded_account_id together."
         )
+    return ""
 
 
 def _tls(table: Mapping[str, str], source: str, folder: Path) -> Tls:
@@ -83,10 +78,6 @@ def _tls(table: Mapping[str, str], source: str, folder: Path) -> Tls:
     return files
 
 
-def _limits(table: Mapping[str, Any]) -> Limits:
-    return Limits(**{key: float(value) for key, value in table.items()})
-
-
 def _by_kind(samples: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Samples by kind, such as `beneficiary` and `payout_destination.wallet`."""
     kinds = {kind: fields for kind, fields in samples.items() if kind != "payout_destination"}
@@ -94,17 +85,13 @@ def _by_kind(samples: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return kinds | {f"payout_destination.{kind}": fields for kind, fields in destinations.items()}
 
 
-def _organization(name: str, tables: Mapping[str, Any], source: str) -> Organization | None:
-    table = tables.get(name)
-    if not table and name == "secondary":
-        return None
-    table = table or {}
+def _organization(name: str, tables: Mapping[str, Any], source: str) -> Organization:
+    table = tables.get(name, {})
     for key in schema.keys("secondary"):
         if key not in table:
-            variable = environment.variable(name, key)
             raise InputError(
                 f"{source}: {name}.{key}: missing; put it in the target file or in the environment "
-                f"as {variable}."
+                f"as {environment.variable(name, key)}."
             )
     return Organization(name=name, **table)
 

@@ -6,25 +6,13 @@ from collections.abc import Iterable
 
 from conformance.contract.operations import OPERATIONS
 
-#: Path parameter -> the operation that creates its resource.
-_MADE_BY = {
-    "account_id": "createAccount",
-    "beneficiary_id": "createBeneficiary",
-    "virtual_account_id": "createVirtualAccount",
-}
-
-#: Operation -> the operations that create the resources its body refers to.
-_IN_BODY = {"createPayout": ("createBeneficiary", "createPayoutDestination")}
+#: Path parameter, and field of a body, with the id of a resource -> the operation that creates it.
+_CREATES = {f"{operation.traits.creates}_id": name for name, operation in OPERATIONS.items()}
 
 #: Operation -> the operations that create the resources it needs.
 NEEDS = {
     name: tuple(
-        dict.fromkeys(
-            [
-                *(_MADE_BY[parameter] for parameter in operation.path_parameters if parameter in _MADE_BY),
-                *_IN_BODY.get(name, ()),
-            ]
-        )
+        _CREATES[key] for key in (*operation.path_parameters, *operation.required_fields) if key in _CREATES
     )
     for name, operation in OPERATIONS.items()
 }

@@ -15,7 +15,7 @@ from conformance._files import InputError
 from conformance._text import meant, plain
 from conformance.contract import json_text
 from conformance.contract.rules import SPEC, load_yaml
-from conformance.contract.schemas import Problem, Schema, problems, rules_shown
+from conformance.contract.schemas import Problem, Schema, places, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
 
 
@@ -240,30 +240,14 @@ def _validator(uri: str) -> Schema:
 
 def undocumented_fields(operation_id: str, document: Any) -> list[str]:
     """Undocumented members of a 2xx response, as sorted JSON pointers with `*` for array indexes."""
-    return sorted(set(_undocumented([response_schema(operation_id)], document, "")))
-
-
-def _undocumented(schemas: list[dict[str, Any]], value: Any, pointer: str) -> Iterator[str]:
-    schemas = list(_alternatives(schemas))
-    if isinstance(value, dict):
-        known = [schema["properties"] for schema in schemas if "properties" in schema]
-        for name, member in value.items() if known else ():
-            inner = [properties[name] for properties in known if name in properties]
-            place = f"{pointer}/{plain(name)}"
-            if inner:
-                yield from _undocumented(inner, member, place)
-            else:
-                yield place
-    elif isinstance(value, list):
-        inner = [schema["items"] for schema in schemas if "items" in schema]
-        for member in value:
-            yield from _undocumented(inner, member, f"{pointer}/*")
-
-
-def _alternatives(schemas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for schema in schemas:
-        yield schema
-        yield from _alternatives(schema.get("allOf", []) + schema.get("anyOf", []))
+    described = list(places(response_schema(operation_id), document))
+    members = {
+        f"{pointer}/{plain(name)}"
+        for schema, value, pointer in described
+        if "properties" in schema and isinstance(value, dict)
+        for name in value
+    }
+    return sorted(members - {pointer for _, _, pointer in described})
 
 
 # ---------------------------------------------------------------------- judging requests

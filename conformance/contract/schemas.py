@@ -108,31 +108,39 @@ def problems(judge: Schema, document: Any, default: Callable[[str], str]) -> lis
     return list(broken.values())
 
 
+def places(schema: Mapping[str, Any], document: Any) -> Iterator[tuple[Mapping[str, Any], Any, str]]:
+    """Yields each schema that describes a part of a document, with that part and its JSON pointer, in which
+    `*` stands for the places of an array."""
+    waiting: list[tuple[Mapping[str, Any], Any, str]] = [(schema, document, "")]
+    while waiting:
+        described, value, pointer = waiting.pop()
+        yield described, value, pointer
+        parts = (*described.get("allOf", ()), *described.get("anyOf", ()))
+        waiting += [(part, value, pointer) for part in parts]
+        if isinstance(value, dict):
+            members = described.get("properties", {}).items()
+            waiting += [(part, value[name], f"{pointer}/{name}") for name, part in members if name in value]
+        elif isinstance(value, list) and "items" in described:
+            waiting += [(described["items"], member, f"{pointer}/*") for member in value]
+
+
 def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str], str]) -> set[str]:
     """Rules that a document exercises, assigned as in `problems`: an empty array exercises no rule of its
     items, null none of its value, and only null for a required member exercises format.nullable."""
     rules: set[str] = set()
-    places = [(schema, document, "")]
-    while places:
-        described, value, pointer = places.pop()
-        if value is None:
-            continue
+    for described, value, pointer in places(schema, document):
         text = isinstance(value, str)
-        if "type" in described or "const" in described or (text and described.keys() & {"pattern", "enum"}):
+        states = (
+            "type" in described or "const" in described or (text and described.keys() & {"pattern", "enum"})
+        )
+        if states and value is not None:
             rules.add(str(described.get("x-rule") or default(pointer)))
-        parts = (*described.get("allOf", ()), *described.get("anyOf", ()))
-        places += [(part, value, pointer) for part in parts]
-        if isinstance(value, dict):
-            for name, member in described.get("properties", {}).items():
-                if "not" in member:
-                    # The absence of a forbidden member is always judged.
-                    rules.add(str(member.get("x-rule")))
-                elif value.get(name) is not None:
-                    places.append((member, value[name], f"{pointer}/{name}"))
-                elif name in value and name in described.get("required", ()) and nullable(member):
-                    rules.add("format.nullable")
-        elif isinstance(value, list) and "items" in described:
-            places += [(described["items"], member, f"{pointer}/{at}") for at, member in enumerate(value)]
+        for name, member in described.get("properties", {}).items() if isinstance(value, dict) else ():
+            if "not" in member:
+                # The absence of a forbidden member is always judged.
+                rules.add(str(member.get("x-rule")))
+            elif value.get(name, "") is None and name in described.get("required", ()) and nullable(member):
+                rules.add("format.nullable")
     return rules
 
 

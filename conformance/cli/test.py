@@ -12,7 +12,10 @@ import pytest
 
 PASSES_ON = True
 
-_ALWAYS = ("--pyargs", "conformance", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+#: The command has imported the suite before pytest looks for assertions to rewrite, of which it has none.
+_IMPORTED = "ignore:Module already imported so cannot be rewritten; conformance"
+
+_ALWAYS = ("--pyargs", "conformance", "-W", _IMPORTED, "-p", "no:schemathesis", "-p", "no:hypothesispytest")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

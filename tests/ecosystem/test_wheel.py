@@ -52,6 +52,7 @@ def test_isolated_installation_judges_a_server(wheel: Path, tmp_path: Path) -> N
         ):
             done = executed([bin / "conformance", *words], folder, PYTHONPATH="")
             assert done.returncode == 0 and done.stdout, done.stdout + done.stderr
+            assert "warning" not in done.stdout, done.stdout
     assert [path.name for path in folder.iterdir()] == ["reports"]
     results = json.loads((folder / "reports" / "results.json").read_text("utf-8"))
     assert not results["run"]["embedded"] and results["verdict"]["exit_status"] == 0

@@ -81,12 +81,6 @@ def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> 
     return path
 
 
-def test_module(name: str) -> Path | None:
-    """The file of a module of checks or of generated tests; None for a module of another project."""
-    paths = (folder / f"{name}.py" for folder in TEST_FOLDERS)
-    return next((path for path in paths if path.exists()), None)
-
-
 def shortest(path: Path) -> str:
     """A path relative to the working directory if it lies below that, else as it is."""
     try:

@@ -223,3 +223,15 @@ def words(name: str, value: Any) -> list[str]:
         return []
     values = value if option.repeats else [value]
     return [word for one in values for word in (f"--{name}", str(one))]
+
+
+#: How the environment variables of a target begin.
+PREFIX = "CONFORMANCE_"
+
+#: Variables that are options of the suite, not values of the target file.
+VARIABLES = frozenset(filter(None, (option.environment for option in OPTIONS.values())))
+
+
+def names_target(variables: Mapping[str, str]) -> bool:
+    """True if the environment sets any value of a target."""
+    return any(name.startswith(PREFIX) and name not in VARIABLES for name in variables)

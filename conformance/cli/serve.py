@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance._files import InputError, written
+from conformance._options import PREFIX
 from conformance._text import clean, one_line
 from conformance.cli.main import add_options
 from conformance.clients.judging import JudgedRequest
@@ -39,7 +40,7 @@ from conformance.reference.store import Store
 from conformance.report.building import build as build_document
 from conformance.report.verdict import RunInfo
 from conformance.report.write import finish
-from conformance.target.environment import PREFIX, variable
+from conformance.target.environment import variable
 from conformance.target.file import build
 from conformance.target.redaction import Redactor
 

@@ -1,4 +1,4 @@
-"""The hooks of pytest: each translates, and delegates to the controller or the lanes.
+"""The hooks of pytest in every session: options, and collection of the suite's checks.
 
 They leave sessions alone that do not collect the suite's checks. All sessions import this module, so imports
 of what only the suite's runs need are inside functions.
@@ -6,26 +6,21 @@ of what only the suite's runs need are inside functions.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
-from collections.abc import Collection, Generator
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
 from conformance._private import determine_root_again, option_names
-from conformance.plugin import options, selection
-
-if TYPE_CHECKING:
-    from conformance.plugin.controller import Controller
-    from conformance.plugin.lanes import Runner
+from conformance.plugin import embedded, options, selection
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
-_CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
-_RUNNER: pytest.StashKey[Runner] = pytest.StashKey()
 #: Names of options registered by other plugins.
 _TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
 
@@ -74,9 +69,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
+    """Registers what controls the run, or runs tests in a process of pytest-xdist, or both."""
     config = session.config
     given = config.stash[_OPTIONS]
-    if not given.controls:
+    if not given.selected or given.idle:
+        return
+    if given.worker:
+        from conformance.plugin.lanes import Runner
+
+        config.pluginmanager.register(Runner(given, config.workerinput["conformance"]))  # type: ignore[attr-defined]
         return
     # An earlier session of this process may have frozen what it kept.
     gc.unfreeze()
@@ -88,49 +89,37 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             reporter.flush()
 
     tell("conformance: starting")
-    from conformance.plugin.controller import Controller
-    from conformance.plugin.session import ControllerHooks, Interruption
-
+    server = None
     try:
-        controller = config.stash[_CONTROLLER] = Controller(given, os.environ, tell)
+        if given.judges_embedded(os.environ):
+            # First, as it starts beside the imports.
+            server = embedded.start()
+            config.add_cleanup(functools.partial(embedded.stop, server))
+        from conformance.plugin.lanes import Runner
+        from conformance.plugin.session import Session
+
+        controls = Session(config, given, os.environ, server, tell)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
-    # With pytest-xdist, `tx` has an entry for each process that it will start.
-    controller.processes = len(getattr(config.option, "tx", None) or ["this"])
-    interruption = Interruption()
-    config.add_cleanup(interruption.end)
-    config.add_cleanup(controller.close)
-    ours = ControllerHooks(config, controller, interruption, tell, lambda: config.stash.get(_RUNNER, None))
-    config.pluginmanager.register(ours, "conformance session")
-    interruption.begin()
+    config.pluginmanager.register(controls, "conformance session")
+    if not getattr(config.option, "tx", None):
+        controls.runner = Runner(given, controls.process_data())
+        config.pluginmanager.register(controls.runner)
 
 
-def _runner(config: pytest.Config) -> Runner:
-    """The tests of this process, made at its first one."""
-    if _RUNNER not in config.stash:
-        from conformance.plugin.lanes import Runner
-
-        if hasattr(config, "workerinput"):
-            data = config.workerinput["conformance"]
-        else:
-            data = config.stash[_CONTROLLER].process_data()
-        config.stash[_RUNNER] = Runner(config.stash[_OPTIONS], data)
-    return config.stash[_RUNNER]
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _OPTIONS in config.stash and config.stash[_OPTIONS].selected:
+        # The interpreter ends without looking through all that the run kept: a tenth of a quick run.
+        gc.freeze()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Starts the tests of this process. Where pytest-xdist hands them out one by one, these are checks that
-    wait; those of them that look back on the run find at its end what is old enough."""
-    config = session.config
-    given = config.stash[_OPTIONS]
-    jobs = {item.nodeid: job for item in session.items if (job := selection.job(item)) is not None}
-    if given.worker:
-        jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits and not job.last}
-    elif not given.controls or getattr(config.option, "tx", None):
-        return
-    if jobs and not session.testsfailed:
-        _runner(config).begin(jobs)
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keeps Hypothesis from being imported only to find out that it has nothing to print."""
+    plugins = session.config.pluginmanager
+    hypothesis = plugins.get_plugin("hypothesispytest")
+    if session.config.stash[_OPTIONS].selected and hypothesis and "hypothesis" not in sys.modules:
+        plugins.unregister(hypothesis)
 
 
 # --------------------------------------------------------------------------- collection
@@ -162,7 +151,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     given = config.stash[_OPTIONS]
-    jobs = {item: selection.job(item) for item in items}
+    jobs = {item: selection.job_of(item) for item in items}
     left = [item for item, job in jobs.items() if job is not None and not job.selected(given)]
     for item in left:
         del jobs[item]
@@ -172,46 +161,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(jobs, key=lambda item: job.standing if (job := jobs[item]) else ())
     for item, job in jobs.items():
         item.user_properties += job.properties if job else []
-
-
-# --------------------------------------------------------------------------- tests
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    job = selection.job(pyfuncitem)
-    if job is None:
-        return None
-    _runner(pyfuncitem.config).run(pyfuncitem, job)
-    return True
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if call.when == "call" and selection.job(item) is not None:
-        _runner(item.config).complete(item, report, call.excinfo.value if call.excinfo else None)
-    return report
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if _OPTIONS in config.stash and config.stash[_OPTIONS].selected:
-        # The interpreter ends without looking through all that the run kept: a tenth of a quick run.
-        gc.freeze()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Sends the last ledger of this process to the controller."""
-    config = session.config
-    hypothesis = config.pluginmanager.get_plugin("hypothesispytest")
-    alone = config.stash[_OPTIONS].selected and not getattr(config.option, "tx", None)
-    if alone and hypothesis is not None and "hypothesis" not in sys.modules:
-        # It has nothing to print, and would import Hypothesis to find that out.
-        config.pluginmanager.unregister(hypothesis)
-    if hasattr(config, "workeroutput") and _RUNNER in config.stash:
-        from conformance.plugin.lanes import LEDGER
-
-        config.workeroutput[LEDGER] = config.stash[_RUNNER].stop().to_json()

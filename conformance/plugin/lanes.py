@@ -1,4 +1,4 @@
-"""The tests of one process: lanes run them ahead of pytest, and a runner packs what they found into pytest's
+"""The tests of one process: lanes run them ahead of pytest, and a runner packs what they found into its
 reports.
 
 Lanes are threads, so that some send while others wait. pytest asks for the outcomes one by one in its own
@@ -12,10 +12,10 @@ import gc
 import itertools
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import msgspec
@@ -24,9 +24,9 @@ import pytest
 from conformance._private import serialize_parsing
 from conformance.fuzz.exploration import DEFAULT_EXAMPLES, FuzzSettings
 from conformance.judge.ledger import Ledger
-from conformance.plugin.controller import share
 from conformance.plugin.options import Options
-from conformance.plugin.selection import Job
+from conformance.plugin.preparation import share
+from conformance.plugin.selection import Job, job_of
 from conformance.plugin.worker import JobOutcome, Worker
 from conformance.report.document import KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
@@ -65,9 +65,8 @@ class Lanes:
         self._workers: list[Worker] = []
         self._own = threading.local()
         self._pool = ThreadPoolExecutor(count, "conformance lane")
-        self._queue: deque[tuple[Job, Future[JobOutcome]]] = deque()
-        #: Notified when the queue grows, and when the run is over.
-        self._changed = threading.Condition()
+        #: None wakes a lane that waits for a job.
+        self._queue: SimpleQueue[tuple[Job, Future[JobOutcome]] | None] = SimpleQueue()
         self._over = False
         self._futures: dict[str, Future[JobOutcome]] = {}
 
@@ -92,10 +91,9 @@ class Lanes:
         response, and of jobs that pytest did not ask for what was sent, and what those that have ended
         judged if the run was interrupted."""
         ended = {future for future in self._futures.values() if future.done()}
-        with self._changed:
-            self._over = True
-            self._queue.clear()
-            self._changed.notify_all()
+        self._over = True
+        for _ in self._workers:
+            self._queue.put(None)
         self._pool.shutdown(wait=False, cancel_futures=True)
         running = [future for future in self._futures.values() if future.running()]
         if running:
@@ -115,17 +113,18 @@ class Lanes:
 
     def _queued(self, job: Job) -> Future[JobOutcome]:
         future: Future[JobOutcome] = Future()
-        with self._changed:
-            self._queue.append((job, future))
-            self._changed.notify()
+        self._queue.put((job, future))
         return future
 
     def _next(self, seconds: float = 0.0) -> None:
         """Runs the next job on the worker of this thread, if there is one within some seconds."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._queue or self._over, seconds) or self._over:
-                return
-            job, future = self._queue.popleft()
+        try:
+            queued = self._queue.get(timeout=seconds)
+        except Empty:
+            return
+        if queued is None or self._over:
+            return
+        job, future = queued
         future.set_running_or_notify_cancel()
         try:
             future.set_result(self._worker().judge(job))
@@ -155,7 +154,8 @@ class BrokenRule(AssertionError):
 
 
 class Runner:
-    """The tests of this process, run by lanes with the controller's data (see `Controller.process_data`)."""
+    """A plugin of a process that runs tests: lanes run them, by the data of the session that controls the run
+    (see `Session.process_data`)."""
 
     def __init__(self, options: Options, data: Mapping[str, Any]) -> None:
         self._options = options
@@ -166,20 +166,20 @@ class Runner:
         self._known = KnownFailures(msgspec.convert(data["known"], list[KnownFailureRecord]))
         label_run(data["label"])
         common = Common(target, share(target, data["started"], data["processes"]))
-        workers = data["processes"] * data["lanes"]
+        settings = FuzzSettings(
+            seed=options.seed,
+            examples=options.examples or DEFAULT_EXAMPLES,
+            seconds=options.fuzz_time,
+            database=str(folder / "examples"),
+            workers=data["processes"] * data["lanes"],
+        )
 
         def make(number: int) -> Worker:
             index = data["process"] * WORKERS + number
             return Worker(
                 target,
                 index=index,
-                settings=FuzzSettings(
-                    seed=options.seed,
-                    examples=options.examples or DEFAULT_EXAMPLES,
-                    seconds=options.fuzz_time,
-                    database=str(folder / "examples"),
-                    workers=workers,
-                ),
+                settings=settings,
                 scope=options.scope,
                 common=common,
                 ahead=data["ahead"],
@@ -191,18 +191,27 @@ class Runner:
         #: Node id -> outcome of its last run.
         self._outcomes: dict[str, JobOutcome] = {}
 
-    def begin(self, jobs: Mapping[str, Job]) -> None:
-        """Starts jobs, by node id in the order of the run."""
-        self._lanes.begin(jobs)
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Starts the tests. Where pytest-xdist hands them out one by one, these are checks that wait; those
+        of them that look back on the run find at its end what is old enough."""
+        jobs = {item.nodeid: job for item in session.items if (job := job_of(item)) is not None}
+        if self._options.worker:
+            jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits and not job.last}
+        if not session.testsfailed:
+            self._lanes.begin(jobs)
 
-    def run(self, item: pytest.Item, job: Job) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """Runs a test, or takes its outcome. Raises BrokenRule, pytest's skip or xfail, or the suite's own
         error."""
-        outcome = self._outcomes[item.nodeid] = self._lanes.outcome(item.nodeid, job)
+        if (job := job_of(pyfuncitem)) is None:
+            return None
+        outcome = self._outcomes[pyfuncitem.nodeid] = self._lanes.outcome(pyfuncitem.nodeid, job)
         if outcome.error is not None:
             raise outcome.error
-        item.user_properties[:] = [each for each in item.user_properties if each[0] != "verdict"]
-        item.user_properties.append(("verdict", outcome.verdict))
+        properties = [each for each in pyfuncitem.user_properties if each[0] != "verdict"]
+        pyfuncitem.user_properties[:] = [*properties, ("verdict", outcome.verdict)]
         failures = outcome.failures(self._options.failing)
         reasons = [self._known.reason(*cell.key) for cell in failures]
         if failures and all(reasons):
@@ -212,11 +221,19 @@ class Runner:
             raise BrokenRule(failure_text(failures, outcome.ledger.exchanges, self._options.verbosity > 0))
         if outcome.gap:
             pytest.skip(outcome.gap)
+        return True
 
-    def complete(self, item: pytest.Item, report: pytest.TestReport, error: BaseException | None) -> None:
-        """Completes the report of a test that ended with an exception or None: the ledger, the time of the
-        test instead of that of its turn, and where it stands."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Completes the report of a test: its ledger, its time instead of that of its turn, and where it
+        stands."""
+        report = yield
+        if call.when != "call" or job_of(item) is None:
+            return report
         outcome = self._outcomes.pop(item.nodeid, JobOutcome(Ledger()))
+        error = call.excinfo.value if call.excinfo else None
         report.duration = outcome.seconds or report.duration
         if isinstance(error, BrokenRule):
             report.longrepr = str(error)
@@ -232,6 +249,13 @@ class Runner:
             report.longrepr = text = self._described(item, problem)
             packed = Ledger(errors=[text]).to_json()
         report.user_properties.append((LEDGER, packed))
+        return report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Sends the last ledger of a process of pytest-xdist to the session that controls the run."""
+        if self._options.worker:
+            session.config.workeroutput[LEDGER] = self.stop().to_json()  # type: ignore[attr-defined]
 
     def stop(self, interrupted: bool = False) -> Ledger:
         """Ends all tests; returns the ledger of what no report told."""
@@ -242,6 +266,5 @@ class Runner:
             return Ledger(errors=[f"the end of the run: {type(error).__name__}: {error}"[:500]])
 
     def _described(self, item: pytest.Item, error: BaseException) -> str:
-        return self._redactor.clean(f"{item.nodeid.rpartition('/')[2]}: {type(error).__name__}: {error}")[
-            :500
-        ]
+        text = f"{item.nodeid.rpartition('/')[2]}: {type(error).__name__}: {error}"
+        return self._redactor.clean(text)[:500]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conformance._files import InputError
-from conformance._options import OPTIONS, Effort, Option, Values, attribute
+from conformance._options import OPTIONS, Effort, Option, Values, attribute, names_target
 from conformance.plugin import selection
 
 #: The value of --target for the embedded reference server.
@@ -120,6 +120,21 @@ class Options(Values):
     def controls(self) -> bool:
         """True if this process controls a run."""
         return self.selected and not self.worker and not self.idle
+
+    def judges_embedded(self, environment: Mapping[str, str]) -> bool:
+        """True if the embedded reference server is judged, as no other is named. Raises InputError if that
+        seems a mistake."""
+        if self.target == EMBEDDED:
+            return True
+        if self.target or self.base_url or names_target(environment):
+            return False
+        if self.installed and environment.get("CI", "").strip().lower() not in ("", "0", "false", "no"):
+            raise InputError(
+                "no --target FILE and no --base-url URL is given, so that only the suite's own reference "
+                "server would be judged; in CI (the environment variable CI is set) this is taken for a "
+                "mistake. Name your server, or ask for the embedded one with --target embedded."
+            )
+        return True
 
     @property
     def examples(self) -> int | None:

@@ -150,7 +150,7 @@ class Job:
         return given.scope.wants(self)
 
 
-def job(item: pytest.Item) -> Job | None:
+def job_of(item: pytest.Item) -> Job | None:
     """The job of a test; None for tests of other projects."""
     function = getattr(item, "function", None)
     parameters = getattr(getattr(item, "callspec", None), "params", {})

@@ -1,5 +1,5 @@
-"""The session of the controlling process: ledgers of tests as they come, the end of the run, the summary; and
-beside pytest's progress how long the run has taken, and signals."""
+"""The run as a whole, in the process that controls it: ledgers of tests as they come, signals, progress, the
+results and the summary."""
 
 from __future__ import annotations
 
@@ -7,22 +7,37 @@ import contextlib
 import os
 import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path, PurePath
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from conformance._files import TEST_FOLDERS, InputError
 from conformance._text import count, duration, milliseconds, printable
+from conformance.checks.check import CHECKS
+from conformance.contract.rules import Level
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS
+from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
-from conformance.plugin.controller import Controller
+from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.lanes import LEDGER, Runner
-from conformance.plugin.worker import job_of
+from conformance.plugin.options import Options
+from conformance.plugin.preparation import Tell, prepare
+from conformance.plugin.selection import Job
+from conformance.report.building import build as build_document
 from conformance.report.document import Document
+from conformance.report.known_failures import KnownFailures, write_known
 from conformance.report.terminal import Line, summary
+from conformance.report.verdict import RunInfo
+from conformance.world.samples import run_label
 
 #: pytest-xdist's name of the phase of a test whose process died.
 CRASHED = "???"
@@ -36,44 +51,80 @@ _NOTHING = (
     "which `conformance rules` lists."
 )
 
-_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+_DIED = "the process that ran the check died: it was killed, perhaps for its memory"
 
-#: Seconds between updates.
+#: Ends of pytest's session that are no interruption.
+_ENDED = (
+    pytest.ExitCode.OK,
+    pytest.ExitCode.TESTS_FAILED,
+    pytest.ExitCode.NO_TESTS_COLLECTED,
+    pytest.ExitCode.INTERNAL_ERROR,
+)
+
+#: Seconds between updates of the progress.
 INTERVAL = 0.5
 
 #: pytest captures standard output during tests.
 TERMINAL = Path("/dev/tty")
 
 
-class ControllerHooks:
-    """A plugin of the process that controls the run. `tell` prints a line; `runner` returns the tests that
-    this process runs, None if it runs none."""
+class Session:
+    """A plugin of the process that controls the run. `server` is the embedded one, None for a user's; `tell`
+    shows a line at once. Raises InputError if the run cannot begin."""
 
     def __init__(
         self,
         config: pytest.Config,
-        controller: Controller,
-        interruption: Interruption,
-        tell: Callable[[str], None],
-        runner: Callable[[], Runner | None],
+        options: Options,
+        environment: Mapping[str, str],
+        server: subprocess.Popen[str] | None,
+        tell: Tell,
     ) -> None:
-        self.controller = controller
-        self._interruption = interruption
-        self._runner, self._tell = runner, tell
-        self._verbose = config.option.verbose > 0
+        self.options, self.started = options, time.time()
+        self.known = KnownFailures.load(options.known_failures) if options.known_failures else None
+        self.folder = _writable(Path(os.path.abspath(options.folder / options.report_dir)))
+        self.embedded = server is not None
+        self.server = prepare(options, environment, server, self.started, tell)
+        self.ledger = Ledger.of_catalogue(self.server.target)
+        self.ledger.sent = self.server.sent
+        self.ledger.narrowed, self.ledger.effort = options.narrowed, str(options.effort)
+        #: The tests of this process; None with pytest-xdist, which runs all in processes of their own.
+        self.runner: Runner | None = None
+        self.processes = 1
+        #: True once a test has ended.
+        self.ran = False
         #: Numbers of selected tests, and of the suite's own that failed; None before the collection.
         self._selected: int | None = None
         self._failed = 0
+        #: The results document once built, and its summary.
+        self.document: Document | None = None
         self._lines: list[Line] = []
+        self._tell = tell
         self._progress = Progress(config.pluginmanager.getplugin("terminalreporter"), self._pace)
+        self._interruption = Interruption()
+        config.add_cleanup(self._interruption.end)
+
+    def process_data(self, process: int = 0) -> dict[str, Any]:
+        """The data for a process that runs tests, as JSON data."""
+        return {
+            "process": process,
+            "processes": self.processes,
+            "target": self.server.target.to_plain(),
+            "folder": str(self.folder),
+            "seed": self.options.seed,
+            "lanes": 1 if self.processes > 1 else self.server.lanes,
+            "started": self.started,
+            "label": run_label(),
+            "ahead": self.server.ahead,
+            "known": msgspec.to_builtins(self.known.entries) if self.known else [],
+        }
 
     # ------------------------------------------------------------------ before
 
     def pytest_report_header(self) -> str:
-        target, seed, lanes = self.controller.target, self.controller.options.seed, self.controller.lanes
-        where = "the embedded reference server" if self.controller.embedded else target.base_url
-        at_once = f", {lanes} lanes" if lanes > 1 else ""
-        return printable(f"conformance: judging {where}, seed {seed}{at_once}")
+        where = "the embedded reference server" if self.embedded else self.server.target.base_url
+        lanes = f", {self.server.lanes} lanes" if self.runner and self.server.lanes > 1 else ""
+        return printable(f"conformance: judging {where}, seed {self.options.seed}{lanes}")
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> None:
         self._begin(len(items))
@@ -90,27 +141,36 @@ class ControllerHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Sends a process of pytest-xdist its data."""
-        self.controller.processes = node.workerinput["workercount"]
+        self.processes = node.workerinput["workercount"]
         process = int(node.workerinput["workerid"].removeprefix("gw"))
-        node.workerinput["conformance"] = self.controller.process_data(process)
+        node.workerinput["conformance"] = self.process_data(process)
 
     # ------------------------------------------------------------------ while it runs
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        with self.controller.noting(report.nodeid.rpartition("/")[2]):
-            if report.when == CRASHED and (job := job_of(report.nodeid)) is not None:
-                report.outcome = "skipped"
-                report.longrepr = report.location[0], 0, f"Skipped: {self.controller.lose(job)}"
+        with self._noting(report.nodeid.rpartition("/")[2]):
+            if report.when == CRASHED:
+                self.lose(report)
             packed: Any = dict(report.user_properties).get(LEDGER)
             if packed is None:
                 return
             # Before other plugins see it, and pytest keeps it in memory to the end.
             report.user_properties[:] = [each for each in report.user_properties if each[0] != LEDGER]
             self._failed += report.failed
+            self.ran = True
             ledger = Ledger.from_json(packed)
             # pytest-rerunfailures runs the test again.
-            self.controller.take(ledger.without_cells() if str(report.outcome) == "rerun" else ledger)
+            self.ledger.merge(ledger.without_cells() if str(report.outcome) == "rerun" else ledger)
+
+    def lose(self, report: pytest.TestReport) -> None:
+        """Notes a test whose process died: it is inconclusive."""
+        if (job := job_named(report.nodeid)) is None:
+            return
+        self.ran = True
+        report.outcome, report.longrepr = "skipped", (report.location[0], 0, f"Skipped: {_DIED}")
+        for key in job.cells:
+            self.ledger.add(Cell(*key).concluded(job.judged.name, Inconclusive(_DIED, "Run it again.")))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -120,17 +180,29 @@ class ControllerHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         if packed := getattr(node, "workeroutput", {}).get(LEDGER):
-            with self.controller.noting(f"process {node.gateway.id}"):
-                self.controller.ledger.merge(Ledger.from_json(packed))
+            with self._noting(f"process {node.gateway.id}"):
+                self.ledger.merge(Ledger.from_json(packed))
 
     def _pace(self, seconds: float) -> str:
         """The progress after so many seconds."""
-        ledger = self.controller.ledger
-        parts = [duration(seconds), count(ledger.sent, "request")]
-        middle = sorted(row.p50 for row in list(ledger.latency.values()) if row.p50)
-        if middle:
+        parts = [duration(seconds), count(self.ledger.sent, "request")]
+        if middle := sorted(row.p50 for row in list(self.ledger.latency.values()) if row.p50):
             parts.append(f"answers in {milliseconds(middle[len(middle) // 2])}")
         return ", ".join(parts)
+
+    @contextlib.contextmanager
+    def _noting(self, place: str) -> Iterator[None]:
+        """Notes an exception of the suite in a place of the run, which goes on."""
+        try:
+            yield
+        except Exception as error:
+            self._fail(f"{place}: {type(error).__name__}: {error}")
+
+    def _fail(self, error: str) -> None:
+        """Notes an error of the suite itself."""
+        self.ran = True
+        if error[:500] not in self.ledger.errors:
+            self.ledger.errors.append(error[:500])
 
     # ------------------------------------------------------------------ the end
 
@@ -143,41 +215,99 @@ class ControllerHooks:
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # That of another process is the repr of its traceback, with the exception last.
         lines = [line for line in str(excinfo.value).splitlines() if line.strip()] or [""]
-        self.controller.fail(f"an error inside pytest: {excinfo.typename}: {lines[-1].strip()}")
+        self._fail(f"an error inside pytest: {excinfo.typename}: {lines[-1].strip()}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         self._interruption.hold()
         self._progress.close()
-        interrupted = (
-            "" if exitstatus in (*_ENDED, pytest.ExitCode.INTERNAL_ERROR) else "by the user or the system"
-        )
-        if runner := self._runner():
-            self.controller.ledger.merge(runner.stop(bool(interrupted)))
+        interrupted = "" if exitstatus in _ENDED else "by the user or the system"
+        if self.runner is not None:
+            self.ledger.merge(self.runner.stop(bool(interrupted)))
         # A run interrupted before its first test ended writes reports, too.
-        if self.controller.ran or (interrupted and self._selected):
-            others_failed = session.testsfailed > self._failed
-            session.exitstatus = self.controller.finish(interrupted, others_failed, self._render)
-        self.controller.close()
+        if self.ran or (interrupted and self._selected):
+            session.exitstatus = self._finish(interrupted, session.testsfailed > self._failed)
 
-    def _render(self, document: Document) -> None:
-        self._lines = summary(
-            document,
-            folder=self.controller.folder,
-            width=shutil.get_terminal_size().columns,
-            verbose=self._verbose,
+    def _finish(self, interrupted: str, others_failed: bool) -> int:
+        """Makes the summary, and writes the results and the files requested by options; returns the exit
+        status of the run.
+
+        What cannot be made is an error of the suite: the verdict, which all formats state, is then decided
+        again.
+        """
+        # Imported late, so that the first check begins sooner.
+        from conformance.report.write import write_all
+
+        while True:
+            errors = len(self.ledger.errors)
+            with self._noting("the verdict"):
+                run = self._info(interrupted, others_failed)
+                document = self.document = build_document(self.ledger, self.server.target, run)
+                more: list[Line] = []
+                with self._noting("--write-known-failures"):
+                    if path := self.options.write_known_failures:
+                        write_known(self.ledger, path, known=self.known)
+                        more = [(f"Known failures were written to {path}; give each entry its reason.", {})]
+                with self._noting("the terminal"):
+                    width, verbose = shutil.get_terminal_size().columns, self.options.verbosity > 0
+                    lines = summary(document, folder=self.folder, width=width, verbose=verbose)
+                    self._lines = [*lines, *more]
+                for problem in write_all(document, self.folder):
+                    self._fail(problem)
+            if len(self.ledger.errors) == errors:
+                break
+        return self.document.verdict.exit_status if self.document else 3
+
+    def _info(self, interrupted: str, others_failed: bool) -> RunInfo:
+        return RunInfo(
+            started=self.started,
+            ended=time.time(),
+            seed=self.options.seed,
+            options=dict(self.options.given),
+            embedded=self.embedded,
+            interrupted=interrupted,
+            others_failed=others_failed,
+            workers=self.processes,
+            fail_on=Level(self.options.fail_on),
+            known=self.known,
+            folder=self.folder,
+            label=run_label(),
         )
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._selected == 0:
             terminalreporter.write_line(_NOTHING, yellow=True)
-        if not self.controller.ran:
+        if not self.ran:
             return
-        lines = self._lines or [(error, {"red": True}) for error in self.controller.ledger.errors]
         terminalreporter.section("conformance", sep="=")
-        for text, markup in [*lines, (self.controller.written, {})]:
-            if text or (text, markup) in lines:
-                terminalreporter.write_line(printable(text), **markup)
+        for text, markup in self._lines or [(error, {"red": True}) for error in self.ledger.errors]:
+            terminalreporter.write_line(printable(text), **markup)
+
+
+def job_named(nodeid: str) -> Job | None:
+    """The job of a test of the suite by its node id; None for other tests."""
+    path, _, rest = nodeid.partition("::")
+    function, _, parameter = rest.partition("[")
+    module = Path(path)
+    if module.parent.name not in {folder.name for folder in TEST_FOLDERS}:
+        return None
+    load_tests()
+    name = f"{module.stem}.{function}"
+    judged = CHECKS.get(name) or EXPLORATIONS.get(name)
+    return Job(judged, parameter.rstrip("]")) if judged else None
+
+
+def _writable(folder: Path) -> Path:
+    """The folder of the reports, created. Raises InputError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise InputError(
+            f"--report-dir {folder}: nothing can be written there ({error.strerror or error}); name a folder "
+            "that this user may write to."
+        ) from None
 
 
 # --------------------------------------------------------------------------- progress
@@ -205,59 +335,45 @@ class Progress:
 
     def _tick(self) -> None:
         begin = time.monotonic()
-        try:
-            with TERMINAL.open("a", encoding="utf-8") as terminal:
-                while not self._over.wait(INTERVAL):
-                    print(
-                        f"\x1b7  {self._text(time.monotonic() - begin)}\x1b[K\x1b8",
-                        end="",
-                        file=terminal,
-                        flush=True,
-                    )
-                print("\x1b7\x1b[K\x1b8", end="", file=terminal, flush=True)
-        except OSError:
-            # There is no terminal, or no longer.
-            return
+        # There may be no terminal, or no longer.
+        with contextlib.suppress(OSError), TERMINAL.open("a", encoding="utf-8") as terminal:
+            while not self._over.wait(INTERVAL):
+                terminal.write(f"\x1b7  {self._text(time.monotonic() - begin)}\x1b[K\x1b8")
+                terminal.flush()
+            terminal.write("\x1b7\x1b[K\x1b8")
 
 
 # --------------------------------------------------------------------------- signals
 
 
 class Interruption:
-    """Handles the signals of one run, in the main thread; in other threads the embedding program does."""
+    """The signals of one run, in the main thread; in other threads the embedding program handles them.
+
+    From its beginning SIGTERM interrupts the run as SIGINT does.
+    """
 
     def __init__(self) -> None:
-        self._previous: dict[signal.Signals, Any] = {}
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         self._interrupted = False
-
-    def begin(self) -> None:
-        """Makes SIGTERM interrupt the run as SIGINT does."""
-        self._handle(signal.SIGTERM, signal.default_int_handler)
+        self._handle({signal.SIGTERM: signal.default_int_handler})
 
     def hold(self, *, interrupted: bool = False) -> None:
         """Ignores further signals while results are written, which takes seconds."""
         self._interrupted = self._interrupted or interrupted
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._handle(number, signal.SIG_IGN)
+        self._handle(dict.fromkeys(self._before, signal.SIG_IGN))
 
     def end(self) -> None:
-        """Restores the signal handlers, unless the process ends with an interrupted run."""
-        if self._interrupted and _is_command():
-            self._previous.clear()
-        while self._previous:
-            with contextlib.suppress(ValueError):
-                signal.signal(*self._previous.popitem())
+        """Restores the handlers; after an interruption, though, a further signal ends the process."""
+        self._handle(dict.fromkeys(self._before, _exit) if self._interrupted else self._before)
 
-    def _handle(self, number: signal.Signals, handler: Any) -> None:
+    def _handle(self, handlers: Mapping[signal.Signals, Any]) -> None:
         with contextlib.suppress(ValueError):
-            before = signal.signal(number, handler)
-            self._previous.setdefault(number, before)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
 
-def _is_command() -> bool:
-    """True if this process was started as pytest or as the suite's own command."""
-    main = sys.modules["__main__"]
-    name = getattr(getattr(main, "__spec__", None), "name", "") or ""
-    started = PurePath(getattr(main, "__file__", None) or "").stem
-    commands = ("pytest", "py.test", "conformance")
-    return name.partition(".")[0] in commands or started in commands
+def _exit(*_: object) -> None:
+    """Ends the process as an interrupted run does."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        sys.stdout.flush()
+    os._exit(pytest.ExitCode.INTERRUPTED)

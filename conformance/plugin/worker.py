@@ -8,15 +8,12 @@ import operator
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from msgspec.structs import replace
 
-from conformance._files import test_module
 from conformance.checks import presence
-from conformance.checks.check import CHECKS, CheckDefinition, run_check
-from conformance.fuzz import load_tests
-from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
+from conformance.checks.check import CheckDefinition, run_check
+from conformance.fuzz.exploration import Exploration, FuzzSettings
 from conformance.judge.cells import EVERY_RESPONSE, Cell
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import LOST
@@ -51,19 +48,6 @@ def overdue(exchanges: Sequence[Exchange]) -> Unclear:
         "for each: --request-timeout.",
         exchanges=tuple(exchange.number for exchange in exchanges[:3]),
     )
-
-
-def job_of(nodeid: str) -> Job | None:
-    """The job of a test of the suite by its node id; None for other tests."""
-    path, _, rest = nodeid.partition("::")
-    function, _, parameter = rest.partition("[")
-    module = test_module(Path(path).stem)
-    if module is None or module.parent.name != Path(path).parent.name:
-        return None
-    load_tests()
-    name = f"{module.stem}.{function}"
-    judged = CHECKS.get(name) or EXPLORATIONS.get(name)
-    return Job(judged, parameter.rstrip("]")) if judged else None
 
 
 @dataclass

@@ -7,16 +7,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance import _options
 from conformance._files import InputError
+from conformance._options import PREFIX, VARIABLES
 from conformance._text import meant
 from conformance.contract.traits import SAMPLE_OPERATIONS
 from conformance.target.schema import keys
-
-PREFIX = "CONFORMANCE_"
-
-#: Variables that are options of the suite, not values of the target file.
-OPTIONS = frozenset(filter(None, (option.environment for option in _options.OPTIONS.values())))
 
 _TABLES = ("primary", "secondary", "features", "lists", "limits", "tls")
 
@@ -26,16 +21,11 @@ def variable(table: str, key: str) -> str:
     return (PREFIX + "_".join(filter(None, [*table.split("."), key]))).upper()
 
 
-def given(variables: Mapping[str, str]) -> bool:
-    """True if the environment sets any value of a target."""
-    return any(name.startswith(PREFIX) and name not in OPTIONS for name in variables)
-
-
 def laid_over(tables: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
     """The tables, overridden from the environment. Raises InputError for an unknown variable."""
     merged = copy.deepcopy(dict(tables))
     for name in sorted(variables):
-        if name.startswith(PREFIX) and name not in OPTIONS:
+        if name.startswith(PREFIX) and name not in VARIABLES:
             table, key = _key(name)
             _put(merged, table, key, _value(table, key, variables[name]))
     return merged
@@ -58,8 +48,8 @@ def _key(name: str) -> tuple[str, str]:
         start = variable(f"samples.{kind}", "")
         if kind.startswith("payout_destination.") and name.upper().startswith(f"{start}_"):
             return f"samples.{kind}", name[len(start) + 1 :].lower()
-    hint = meant(name, [*known, *OPTIONS]) or ";"
-    options = " and ".join(sorted(OPTIONS, reverse=True))
+    hint = meant(name, [*known, *VARIABLES]) or ";"
+    options = " and ".join(sorted(VARIABLES, reverse=True))
     raise InputError(
         f"{name} is unknown{hint} a variable for the target file is {PREFIX}, then table and key joined, "
         f"upper case, such as {variable('primary', 'secret')}; options are {options}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -20,20 +21,30 @@ def handlers() -> Iterator[dict[signal.Signals, Any]]:
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("command", [True, False], ids=["command", "embedded"])
 def test_the_first_signal_interrupts_and_further_ones_do_not_stop_the_reports(
-    command: bool, handlers: dict[signal.Signals, Any], monkeypatch: pytest.MonkeyPatch
+    handlers: dict[signal.Signals, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor the end of the process; a program that calls pytest.main and goes on has its handlers again."""
-    monkeypatch.setattr("conformance.plugin.session._is_command", lambda: command)
+    """After the reports a further one ends the process as the run does."""
+    ends: list[int] = []
+    monkeypatch.setattr(os, "_exit", ends.append)
     interruption = Interruption()
-    interruption.begin()
     for number in handlers:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
     interruption.hold(interrupted=True)
     for number in handlers:
         signal.raise_signal(number)
+    assert ends == []
     interruption.end()
-    after = {number: signal.getsignal(number) for number in handlers}
-    assert after == (dict.fromkeys(handlers, signal.SIG_IGN) if command else handlers)
+    for number in handlers:
+        signal.raise_signal(number)
+    assert ends == [2, 2]
+
+
+def test_a_program_that_goes_on_after_a_run_has_its_handlers_again(
+    handlers: dict[signal.Signals, Any],
+) -> None:
+    interruption = Interruption()
+    interruption.hold()
+    interruption.end()
+    assert {number: signal.getsignal(number) for number in handlers} == handlers

@@ -12,8 +12,8 @@ import pytest
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.plugin import lanes
-from conformance.plugin.controller import FEWEST, MOST, suggested
 from conformance.plugin.lanes import Lanes
+from conformance.plugin.preparation import FEWEST, MOST, suggested
 from conformance.plugin.selection import Job
 from conformance.plugin.worker import JobOutcome
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -16,8 +15,8 @@ from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis.examine import preflight, rate_limit
 from conformance.judge.verdicts import Verdict
-from conformance.plugin import controller
-from conformance.plugin.controller import suggested
+from conformance.plugin import preparation
+from conformance.plugin.preparation import suggested, sustained
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
@@ -98,12 +97,11 @@ class Serial(Between):
 
 
 def test_latency_that_rises_with_the_lanes_gets_fewer_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controller, "CALM", 0.1)
+    monkeypatch.setattr(preparation, "CALM", 0.1)
     said: list[str] = []
     target, transport = reference()
-    chosen = []
-    for between in (Serial(transport), transport):
-        known: Any = SimpleNamespace(_latency=0.02)
-        chosen.append(controller.Controller._sustained(known, preflight(target, between), said.append))
+    chosen = [
+        sustained(preflight(target, between), 0.02, said.append) for between in (Serial(transport), transport)
+    ]
     assert chosen == [3, suggested(0.02)]
     assert len(said) == 1 and "--lanes" in said[0]

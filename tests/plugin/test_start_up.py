@@ -14,8 +14,8 @@ from tests.support.running import executed
 #: Modules of the suite that a session of other projects' tests may import.
 LIGHT = {
     "conformance", "conformance._files", "conformance._options", "conformance._private", "conformance._text",
-    "conformance.plugin", "conformance.plugin.hooks", "conformance.plugin.options",
-    "conformance.plugin.selection",
+    "conformance.plugin", "conformance.plugin.embedded", "conformance.plugin.hooks",
+    "conformance.plugin.options", "conformance.plugin.selection",
 }  # fmt: skip
 
 #: The suite's plugin alone, without the other plugins of the environment.

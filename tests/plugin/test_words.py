@@ -9,8 +9,8 @@ import pytest
 
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
-from conformance.plugin.controller import Controller
-from conformance.plugin.worker import JobOutcome, job_of
+from conformance.plugin.session import Session, job_named
+from conformance.plugin.worker import JobOutcome
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from tests.support.report_samples import judged
@@ -99,9 +99,9 @@ def test_an_outcome_is_that_of_the_most_severe_cell() -> None:
 
 @pytest.mark.parametrize("folder", ["", "conformance/", "../site-packages/conformance/"])
 def test_a_check_is_found_by_its_node_id(folder: str) -> None:
-    job = job_of(f"{folder}checks/test_authentication.py::test_header_names_in_any_case[listWallets]")
+    job = job_named(f"{folder}checks/test_authentication.py::test_header_names_in_any_case[listWallets]")
     assert job is not None and job.title == "test_authentication.test_header_names_in_any_case[listWallets]"
-    assert job_of("own/test_authentication.py::test_header_names_in_any_case[listWallets]") is None
+    assert job_named("own/test_authentication.py::test_header_names_in_any_case[listWallets]") is None
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,12 @@ def test_a_check_is_found_by_its_node_id(folder: str) -> None:
     ],
 )
 def test_a_check_that_died_with_its_process_is_inconclusive(test: str, rule: str) -> None:
-    controller = Controller.__new__(Controller)
-    controller.ledger, job = Ledger(), job_of(test)
-    assert job is not None and "died" in controller.lose(job)
-    cell = controller.ledger.cell(rule, "listWallets")
+    session, report = (
+        Session.__new__(Session),
+        pytest.TestReport(test, (test, 0, test), {}, "failed", "", "call"),
+    )
+    session.ledger = Ledger()
+    session.lose(report)
+    assert report.skipped and "died" in str(report.longrepr)
+    cell = session.ledger.cell(rule, "listWallets")
     assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, "Run it again.")

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from conformance.judge.verdicts import Inconclusive
-from conformance.plugin.controller import share
+from conformance.plugin.preparation import share
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure
 from conformance.wire.transport import GATE_TIMEOUT

@@ -1,0 +1,131 @@
+"""The server under test before the first check: a user's is awaited and examined."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance._files import InputError
+from conformance._text import printable
+from conformance.diagnosis.examination import Examination
+from conformance.diagnosis.examine import at_once, latency, preflight, rate_limit
+from conformance.plugin import embedded
+from conformance.plugin.options import Options
+from conformance.target.file import Target, build, load
+from conformance.wire.budget import Budget
+from conformance.wire.transport import Transport
+
+#: Seconds between attempts to reach a server that is starting, and the timeout of an attempt.
+PAUSE, TRY = 0.2, 2.0
+
+#: Processor time of a request in seconds; at a lower latency more lanes do not help.
+OWN_TIME = 0.003
+
+#: Minimum and maximum number of lanes on a user's server. Even with low latency several help under eventual
+#: consistency, where a lane mostly waits for writes to show.
+FEWEST, MOST = 4, 32
+
+#: Requests a second; the run adopts a rate limit below this.
+SLOW = 50
+
+#: Seconds that the slowest of as many requests at once as there are lanes may take.
+CALM = 3.0
+
+#: Shows a line at once, since this may take a while before pytest prints anything.
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The target with the limits of the run, the number of lanes, by how many seconds the server's clock is
+    ahead, and the number of requests sent."""
+
+    target: Target
+    lanes: int = 1
+    ahead: float = 0.0
+    sent: int = 0
+
+
+def prepare(
+    options: Options,
+    environment: Mapping[str, str],
+    server: subprocess.Popen[str] | None,
+    started: float,
+    tell: Tell,
+) -> Prepared:
+    """Prepares `server`, the embedded one, or a user's that options and environment name, for a run that
+    began at `started` (Unix seconds). Raises InputError."""
+    if server is not None:
+        tables = embedded.tables(server)
+        return Prepared(_limited(build(tables, "embedded server"), options), options.lanes or 1)
+    file = Path(options.target) if options.target else None
+    target = _limited(load(file, environment, options.base_url), options)
+    budget = share(target, started)
+    if options.wait:
+        _wait_for(target, options.wait, budget, tell)
+    tell(printable(f"conformance: examining {target.base_url}"))
+    examined = preflight(target, budget=budget)
+    lanes = options.lanes or sustained(examined, latency(examined), tell)
+    target = _paced(target, examined, tell)
+    return Prepared(target, lanes, examined.clock.offset, budget.admitted)
+
+
+def share(target: Target, started: float, processes: int = 1) -> Budget:
+    """The budget of one process of a run that began at `started` (Unix seconds), with its part of the
+    rate."""
+    timeout, rate = target.limits.run_timeout, target.limits.requests_per_second
+    if timeout is None:
+        return Budget(requests_per_second=rate / processes)
+    over = f"the run's time was over ({timeout:g} s, --run-timeout)"
+    return Budget(end=started + timeout, over=over, requests_per_second=rate / processes)
+
+
+def suggested(latency: float) -> int:
+    """The number of lanes at a latency in seconds."""
+    return max(FEWEST, min(MOST, round(latency / OWN_TIME)))
+
+
+def sustained(examined: Examination, latency: float, tell: Tell) -> int:
+    """The number of lanes at a latency in seconds, fewer where that rises with them."""
+    lanes = suggested(latency)
+    while lanes > 1 and lanes * latency > CALM and at_once(examined, lanes) > CALM:
+        lanes //= 2
+        tell(
+            f"conformance: {2 * lanes} requests at once take longer than {CALM:g} s: the run keeps to "
+            f"{lanes}; --lanes N sets another number"
+        )
+    return lanes
+
+
+def _limited(target: Target, options: Options) -> Target:
+    """The target with the limits given by options."""
+    return replace(target, limits=replace(target.limits, **options.limits))
+
+
+def _paced(target: Target, examined: Examination, tell: Tell) -> Target:
+    """The target, limited to the rate of a slow rate limiter if one was measured."""
+    if target.limits.requests_per_second or not 0 < (rate := rate_limit(examined)) < SLOW:
+        return target
+    tell(
+        f"conformance: the server limits requests (429): the run keeps to {rate:.2g} a second, as measured; "
+        "--rate N sets another rate"
+    )
+    return replace(target, limits=replace(target.limits, requests_per_second=rate))
+
+
+def _wait_for(target: Target, seconds: float, budget: Budget, tell: Tell) -> None:
+    """Waits until the server answers anything. Raises InputError after so many seconds."""
+    end = time.monotonic() + seconds
+    hasty = replace(target, limits=replace(target.limits, request_timeout=TRY))
+    with Transport(target.tls) as transport:
+        examination = Examination(hasty, transport, budget=budget)
+        while (answer := examination.listed(target.primary)).status is None:
+            if len(examination.exchanges) == 1:
+                tell(printable(f"conformance: waiting at most {seconds:g} s for {target.base_url}"))
+            if time.monotonic() + PAUSE > end:
+                late = f"{target.base_url} did not answer within {seconds:g} s (--wait): {answer.error}."
+                raise InputError(printable(late))
+            time.sleep(PAUSE)

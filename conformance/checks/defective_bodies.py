@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.checks.check import Check, CheckFunction, check
 from conformance.checks.engine import Engine, named_as
-from conformance.checks.side_effects import UNTOUCHED, judge_pair
+from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
 from conformance.judge.oracle import Reason
 from conformance.judge.verdicts import Inconclusive
@@ -203,6 +203,23 @@ class DefectiveBodies(Engine):
         if elsewhere is not None:
             reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
             self.at.unclear(UNTOUCHED, reason, created, elsewhere)
+
+
+def judge_pair(
+    at: Check, created: Exchange, refused: Sequence[Exchange], elsewhere: Callable[[], Exchange]
+) -> Exchange | None:
+    """Judges that `refused` wallets have not taken the pair of `created`: it is accepted if one of that pair
+    is in a new account (`elsewhere`). Where both are refused, judges nothing and returns the second
+    answer."""
+    evidence: Sequence[Exchange] = ()
+    if created.refused and not created.throttled:
+        other = elsewhere()
+        if not other.succeeded:
+            return other
+        evidence = refused
+    what = "a valid wallet after refused ones, as in a new account"
+    at.accepted(UNTOUCHED, what, created, *evidence)
+    return None
 
 
 Fields = Sequence[Field]

@@ -4,30 +4,49 @@ effects = SideEffects(at, fixture).start()
 answers = [at.send(call, "a request that must be refused")]
 effects.judge_refused("requests like this", answers)
 
-A doubtful effect is confirmed by repeating the requests: it must recur each time. Other clients and jobs
-also move money and add accounts between two snapshots, but do not match the suite's amounts, which differ in
-each repetition, its names, and the times of its requests."""
+judge/effects.py says which changes between two snapshots are effects. A doubtful one is confirmed by
+repeating the requests: it must recur each time. Other clients and jobs also move money and add accounts
+between two snapshots, but do not match the suite's amounts, which differ in each repetition, its names, and
+the times of its requests."""
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from decimal import Decimal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import unquote
 
 from conformance.checks.check import Check
-from conformance.checks.watch import NotSeen, Round, Watch
+from conformance.contract.traits import TRAITS
 from conformance.judge import effects
-from conformance.judge.effects import EXACT, Effect
+from conformance.judge.comparison import identifiers, objects
+from conformance.judge.effects import Effect
 from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import MAX_SIZE, identity, page_of, query, walk
 from conformance.world.calls import call, quoted
 from conformance.world.corpora.amounts import respelled
+from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
 from conformance.world.run import Account, Run
 
 UNTOUCHED = "refusal.changes-nothing"
+
+_FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
+
+
+#: Repetitions in which a doubtful effect must recur.
+ROUNDS = 3
+
+#: Repetitions in which money must match the amounts asked for, and those that payments of others may spoil.
+PAYMENTS, MOST_SPOILT = 5, 3
+
+#: Maximum of a pause between repetitions, in seconds.
+_LONGEST_PAUSE = 2.0
+
+#: Repeats the requests, perhaps for another amount.
+Again = Callable[[], Exchange | Sequence[Exchange]]
 
 
 def owner(fixture: Account) -> str:
@@ -35,19 +54,98 @@ def owner(fixture: Account) -> str:
     return fixture.client.organization.name
 
 
-class SideEffects(Watch):
-    """Judges the effects of an operation on an account between `start` and `judge`."""
+class NotSeen(Exception):
+    """Raised where a snapshot does not show what it was taken for: the answer that prevents it, if any, and
+    what a user can do."""
+
+    def __init__(self, reason: str, look: Exchange | None = None, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = f"{look.operation}, {reason}" if look is not None else reason
+        self.look, self.remedy = look, remedy
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """State that the reads `looks` show: money by balance, a document, or elements by id. Of a customer's
+    accounts, `fresh` ids are new although the snapshot before does not show it; `whole`: these are all."""
+
+    looks: Sequence[Exchange]
+    state: Any
+    fresh: Collection[str] = ()
+    whole: bool = True
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids on the pages read."""
+        return {identifier for look in self.looks if (page := page_of(look)) for identifier in page.ids}
+
+
+@dataclass(frozen=True)
+class Round:
+    """Requests between two snapshots, and their effect."""
+
+    effect: Effect
+    before: Snapshot
+    after: Snapshot
+    sent: Sequence[Exchange]
+
+
+class SideEffects:
+    """Snapshots of what an operation may change in an account, before and after requests: balances, one
+    resource, a list, or the accounts of a customer; and the judgement of what the requests changed.
+
+    `accepted` holds ids of resources that were rightly created meanwhile. `ids` are the path parameters of
+    the resource that is read, where they are not the fixture's."""
 
     def __init__(
         self, at: Check, fixture: Account, operation: str = "", ids: Mapping[str, str] | None = None
     ) -> None:
-        self.at = at
-        organization = owner(fixture)
+        self.at, self.run, self.fixture = at, at.run, fixture
+        self.operation = operation or at.operation.id
+        self.traits = TRAITS[self.operation]
+        self.accepted: set[str] = set()
+        #: The snapshot to compare with, or why there is none.
+        self.before: Snapshot | NotSeen = NotSeen("no snapshot was taken before the requests")
+        #: The last snapshot since then.
+        self.after: Snapshot | None = None
+        self._ids = ids
+        #: Ids that snapshots up to the start have shown.
+        self._seen: set[str] = set()
+        #: Numbers of changes accepted, and of resources created, before the start.
+        self._earlier = self._created = 0
+        #: Ids of elements that the server added itself.
+        self._own: set[str] = set()
 
-        def look(request: Call, purpose: str) -> Exchange:
-            return at.shown(request, purpose, organization)
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """Path parameters of the resource that is read."""
+        return self._ids or self.fixture.ids(self.traits.read_by)
 
-        super().__init__(at.run, look, fixture, operation or at.operation.id, ids)
+    def start(self) -> Self:
+        """Takes the snapshot to compare with; returns itself."""
+        self._seen |= self.after.ids if self.after is not None else set()
+        try:
+            self.before = self._snapshot(None)
+            self._seen |= self.before.ids
+        except NotSeen as reason:
+            self.before = reason
+        self._earlier, self._created = len(self.run.accepted), len(self.run.made.resources)
+        return self
+
+    def round(self, sent: Sequence[Exchange] = ()) -> Round:
+        """Returns the changes since the start that `sent` may have caused, with the snapshots. Raises
+        NotSeen."""
+        if isinstance(self.before, NotSeen):
+            raise self.before
+        before, calls = self.before, [exchange.call for exchange in sent]
+        after = self.after = self._snapshot(before)
+        effect = self._compared(before, after, calls)
+        if effect and self.traits.listed_by and not self.traits.shared:
+            self._own |= added(self.run, self.traits.listed_by, after.state.values(), before.state)
+            effect = self._compared(before, after, calls)
+        return Round(effect, before, after, sent)
+
+    # ------------------------------------------------------------------ judging
 
     def judge(self, rule: str, what: str, sent: Sequence[Exchange], again: Again | None = None) -> None:
         """Judges that `what`, answered as `sent`, changed nothing.
@@ -58,23 +156,23 @@ class SideEffects(Watch):
             return
         if self.at.operation.traits.shown_only_by_read:
             self._judge_named(rule, what, sent)
-        if self.look is None:
+        if not self.traits.moves_money and not self.traits.changes and not self.traits.listed_by:
+            # No operation lists beneficiaries.
             return
-        refused = rule == UNTOUCHED
         try:
-            turn = self.round(sent)
-            recurring = confirm(self, turn, again, of_refusals=refused) if turn.effect.doubtful else turn
+            first = self.round(sent)
+            effect = self._confirmed(first, again, rule == UNTOUCHED) if first.effect.doubtful else first
         except NotSeen as reason:
             if reason.look is None or self.at.usable(rule, reason.look):
                 looks = [reason.look] if reason.look else []
                 self.at.unclear(rule, reason.reason, *looks, remedy=reason.remedy)
             return
         expected = f"no effect of {what}"
-        if recurring is not None and recurring.effect:
-            proof = recurring.after.looks[-1], *recurring.sent[-1:], recurring.before.looks[-1]
-            self.at.expect(rule, expected, recurring.effect.text, *proof)
+        if effect is not None and effect.effect:
+            proof = effect.after.looks[-1], *effect.sent[-1:], effect.before.looks[-1]
+            self.at.expect(rule, expected, effect.effect.text, *proof)
         else:
-            self.at.expect(rule, expected, "", *turn.after.looks, *turn.before.looks, *sent)
+            self.at.expect(rule, expected, "", *first.after.looks, *first.before.looks, *sent)
 
     def judge_refused(self, what: str, answers: Sequence[Exchange], again: Again | None = None) -> None:
         """Judges that refused requests changed nothing; notes where some were not refused."""
@@ -97,44 +195,193 @@ class SideEffects(Watch):
         }
         for identifier, answer in list(named.items())[:5]:
             ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}
-            look = self.send(call("getBeneficiary", ids), "is there what the answer names?")
+            look = self._look(call("getBeneficiary", ids), "is there what the answer names?")
             got = f"{answer.status}, and getBeneficiary shows a new beneficiary" if look.succeeded else ""
             self.at.expect(rule, expected, unusable(answer) or got, answer, look)
         for last in () if named else sent[-1:]:
             self.at.expect(rule, expected, unusable(last) or "", last)
 
+    # ------------------------------------------------------------------ snapshots
 
-def judge_pair(
-    at: Check, created: Exchange, refused: Sequence[Exchange], elsewhere: Callable[[], Exchange]
-) -> Exchange | None:
-    """Judges that `refused` wallets have not taken the pair of `created`: it is accepted if one of that pair
-    is in a new account (`elsewhere`). Where both are refused, judges nothing and returns the second
-    answer."""
-    evidence: Sequence[Exchange] = ()
-    if created.refused and not created.throttled:
-        other = elsewhere()
-        if not other.succeeded:
-            return other
-        evidence = refused
-    what = "a valid wallet after refused ones, as in a new account"
-    at.accepted(UNTOUCHED, what, created, *evidence)
-    return None
+    def _look(self, request: Call, purpose: str) -> Exchange:
+        return self.at.shown(request, purpose, owner(self.fixture))
+
+    def _snapshot(self, before: Snapshot | None) -> Snapshot:
+        """Reads what the operation may change; of accounts, those that are new since the snapshot `before`.
+        Raises NotSeen."""
+        if self.traits.moves_money:
+            return self._balances()
+        if self.traits.changes:
+            return self._resource()
+        if not self.traits.listed_by:
+            raise NotSeen("nothing shows the effect of requests")
+        if self.traits.shared:
+            return self._accounts(before)
+        listing = self.fixture.call(self.traits.listed_by)
+        done = walk(lambda call, _: self._look(call, "what is in the list?"), listing)
+        if done.broken is not None:
+            raise _hidden(done.broken)
+        return _pages(done.exchanges)
+
+    def _balances(self) -> Snapshot:
+        look = self._look(self.fixture.call("getAccountBalances"), "the balances as they are")
+        money = effects.amounts(look.get("balances")) if look.succeeded else None
+        if money is None:
+            raise _hidden(look)
+        if money == {} and self.traits.draws_on_funds:
+            raise NotSeen("by which payouts are watched, shows no balance", look, _FUNDED)
+        return Snapshot([look], money)
+
+    def _resource(self) -> Snapshot:
+        """Reads the resource until it and the destinations that were accepted for it show."""
+        read, path = self.traits.read_by, call("listPayoutDestinations", self.ids).path
+        known = {each.id for each in self.run.made.resources if each.path == path}
+
+        def shows(answer: Exchange) -> bool:
+            held = identifiers(answer.get("payout_destinations")) or ()
+            return answer.status != 404 and (not answer.succeeded or known.issubset(held))
+
+        reading = call(read, self.ids)
+        look = self.run.lag.eventually(read, lambda: self._look(reading, "the beneficiary as it is"), shows)
+        if not look.succeeded or not isinstance(look.document, dict):
+            raise _hidden(look)
+        return Snapshot([look], look.document)
+
+    def _accounts(self, before: Snapshot | None) -> Snapshot:
+        """Counts the accounts, to which others add as well, and, if there are more than before, reads the new
+        ones."""
+        listing = self.fixture.call("listAccounts").with_query(query(1, MAX_SIZE))
+        look = self._look(listing, "how many accounts are there?")
+        page = page_of(look)
+        if page is None or page.total is None:
+            raise _hidden(look)
+        whole = page.total <= len(page.items)
+        first = page_of(before.looks[0]) if before is not None else None
+        if before is None or page.total <= (since := (first and first.total) or 0):
+            return _pages([look], whole=whole)
+        if "name" in self.run.samples.over("account"):
+            raise NotSeen("the target file says how accounts are named, so they cannot be told apart")
+        came = newest_accounts(self.run, self._look, self.fixture, since, page.total)
+        if came.cut:
+            reason = "has too many pages to look for what a request may have added"
+            raise NotSeen(reason, came.exchanges[-1], FEWER_ACCOUNTS)
+        # An old account may be among the new ones if the list's order was misjudged.
+        fresh = objects(came.items if before.whole else came.fresh)
+        new = [identity(item) for item in fresh if identity(item) not in self._seen]
+        return _pages([look, *came.page_exchanges], new, whole=whole)
+
+    def _compared(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
+        if self.traits.moves_money:
+            return effects.in_balances(self.operation, before.state, after.state)
+        if self.traits.changes:
+            answered = [exchange.document for exchange in self._answered()]
+            return effects.in_resource(self.traits.read_by, before.state, after.state, answered)
+        earlier = {each.id for each in self.run.made.resources[: self._created]}
+        # No effect: accepted creates, the server's own elements, what was created before the start, and, as
+        # replicas lag, what earlier looks have shown.
+        known = {*self.accepted, *self._own, *earlier, *(self._seen - before.ids)}
+        if not self.traits.shared:
+            return effects.in_list(self.operation, before.state, after.state, known)
+        items = {own: item for own, item in after.state.items() if own not in known}
+        new = {*after.fresh, *((after.state.keys() - before.state.keys()) if before.whole else ())}
+        return effects.in_accounts(
+            list(items.values()), [item for own, item in items.items() if own in new], sent
+        )
+
+    def _answered(self) -> Iterator[Exchange]:
+        """Yields the changes of the resource accepted before the start, which a read may show late."""
+        identifier = self.ids["beneficiary_id"]
+        for exchange in self.run.accepted[: self._earlier]:
+            # Before its answer is parsed.
+            named = exchange.operation == "createBeneficiary" or identifier in unquote(exchange.call.target)
+            if named and exchange.get("id") == identifier:
+                yield exchange
+
+    # ------------------------------------------------------------------ repetition
+
+    def _confirmed(self, first: Round, again: Again | None, of_refusals: bool) -> Round | None:
+        """Repeats the requests, which must all be refused if `of_refusals`; returns a round with their effect
+        if it recurred each time, None where it did not, or came without the requests as well.
+
+        Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
+        if first.effect.signature == "status":
+            return first if all(self._disables(first.sent) for _ in range(ROUNDS)) else None
+        if again is None:
+            raise NotSeen("what others do as well cannot be told from what requests do once")
+
+        def repeat() -> Round:
+            self.start()
+            repeated = again()
+            answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
+            accepted = next((answer for answer in answers if answer.succeeded), None)
+            if of_refusals and accepted is not None:
+                raise NotSeen(
+                    "which refused them before, accepted the requests when they came again", accepted
+                )
+            return self.round(answers)
+
+        def recurs() -> bool:
+            begun = time.monotonic()
+            same = repeat().effect.signature == first.effect.signature
+            return same and not self._pause(time.monotonic() - begun)
+
+        if self.traits.moves_money:
+            return self._followed(repeat)
+        return first if all(recurs() for _ in range(ROUNDS)) else None
+
+    def _followed(self, repeat: Callable[[], Round]) -> Round | None:
+        """Returns the last repetition if money follows the amounts asked for: one balance moves by the same
+        multiple of each, exactly, but for repetitions that payments of others spoil; or, without any such, by
+        the same multiple and a fee. An amount that comes again must be followed exactly, and not in a pause,
+        too."""
+        matches, asked = Counter[effects.Move](), set[Any]()
+        for number in range(1, PAYMENTS + MOST_SPOILT + 1):
+            begun = time.monotonic()
+            last = repeat()
+            amounts = [each for sent in last.sent if (each := effects.asked_amount(sent.call)) is not None]
+            moves = effects.multiples(last.effect, amounts)
+            if moves and amounts[0] in asked:
+                by_others = effects.multiples(self._pause(time.monotonic() - begun), amounts)
+                moves = {move for move in moves - by_others if not move.fee}
+            if not moves:
+                return None
+            asked.add(amounts[0])
+            matches.update(moves)
+            if any(
+                count == PAYMENTS and (count == number or not move.fee) for move, count in matches.items()
+            ):
+                return last
+            if number - max(matches.values()) > MOST_SPOILT:
+                return None
+        return None
+
+    def _disables(self, sent: Sequence[Exchange]) -> bool:
+        """True if the requests, sent to a new beneficiary, disable that."""
+        other = Account(self.run, owner(self.fixture), self.fixture.account_id)
+        old, new = quoted(self.ids["beneficiary_id"]), quoted(other.beneficiary_id)
+        for exchange in sent:
+            request = exchange.call.but(target=exchange.call.target.replace(old, new))
+            what = f"{exchange.purpose}, for a new beneficiary"
+            if self.at.send(request, what, exchange.organization).succeeded:
+                return False
+        ids = {"account_id": self.fixture.account_id, "beneficiary_id": other.beneficiary_id}
+        look = self._look(call("getBeneficiary", ids), "is this one disabled, too?")
+        disabled: bool = look.get("status") == "disabled"
+        return disabled
+
+    def _pause(self, seconds: float) -> Effect:
+        """Returns the effect of a pause, of so many seconds at most. Raises NotSeen."""
+        time.sleep(min(seconds, _LONGEST_PAUSE))
+        return self.start().round().effect
 
 
-#: Repetitions in which a doubtful effect must recur.
-ROUNDS = 3
+def _hidden(look: Exchange) -> NotSeen:
+    return NotSeen(f"which shows the effect of requests, was answered {look.described()}", look)
 
-#: Repetitions in which money must match the amounts asked for, and those that payments of others may spoil.
-PAYMENTS, MOST_SPOILT = 5, 3
 
-#: Maximum number of times that a faulty server carries out one request.
-_TIMES_EACH = 2
-
-#: Maximum of a pause between repetitions, in seconds.
-_LONGEST_PAUSE = 2.0
-
-#: Repeats the requests, perhaps for another amount.
-Again = Callable[[], Exchange | Sequence[Exchange]]
+def _pages(looks: Sequence[Exchange], fresh: Collection[str] = (), *, whole: bool = True) -> Snapshot:
+    pages = [page for look in looks if (page := page_of(look)) is not None]
+    return Snapshot(looks, effects.by_id(item for page in pages for item in page.items), fresh, whole)
 
 
 def anew(run: Run, calls: Sequence[Call]) -> list[Call]:
@@ -150,111 +397,5 @@ def anew(run: Run, calls: Sequence[Call]) -> list[Call]:
 def _asking(call: Call, amount: str) -> Call:
     if effects.asked_amount(call) is None:
         return call
-    if effects.sent_amount(call) is None:
-        defective = respelled(call.document["amount"], amount)
-        return call if defective is None else call.with_field("amount", defective)
-    return call.with_field("amount", amount)
-
-
-def confirm(watch: Watch, first: Round, again: Again | None, *, of_refusals: bool) -> Round | None:
-    """Repeats the requests, which must all be refused if `of_refusals`; returns a repetition if the effect
-    recurred each time, None where it did not, or came without the requests as well.
-
-    Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
-    if first.effect.signature == "status":
-        return first if _disables(watch, first.sent) else None
-    if again is None:
-        raise NotSeen("what others do as well cannot be told from what requests do once")
-
-    def repeat() -> Round:
-        watch.start()
-        repeated = again()
-        answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
-        accepted = next((answer for answer in answers if answer.succeeded), None)
-        if of_refusals and accepted is not None:
-            raise NotSeen("which refused them before, accepted the requests when they came again", accepted)
-        return watch.round(answers)
-
-    if not watch.traits.moves_money:
-        return first if _recurs(watch, first.effect, repeat) else None
-    confirmed = followed(repeat, lambda seconds: _pause(watch, seconds))
-    originals = [request for request in first.sent[:1] if request.succeeded and not of_refusals]
-    return confirmed and replace(confirmed, sent=[*originals, *confirmed.sent])
-
-
-def _disables(watch: Watch, sent: Sequence[Exchange]) -> bool:
-    """True if the requests, sent to new beneficiaries, disable each of these."""
-    run, home, old = watch.run, watch.fixture, quoted(watch.ids["beneficiary_id"])
-    for _ in range(ROUNDS):
-        other = Account(run, home.client.organization.name, home.account_id)
-        ids = {"account_id": home.account_id, "beneficiary_id": other.beneficiary_id}
-        for exchange in sent:
-            target = exchange.call.target.replace(old, quoted(other.beneficiary_id))
-            client, what = run.client(exchange.organization), f"{exchange.purpose}, for a new beneficiary"
-            if run.send(client, exchange.call.but(target=target), what).succeeded:
-                return False
-        look = watch.send(call("getBeneficiary", ids), "is this one disabled, too?")
-        if look.get("status") != "disabled":
-            return False
-    return True
-
-
-def _recurs(watch: Watch, effect: Effect, repeat: Callable[[], Round]) -> bool:
-    """True if each repetition has the effect and no pause of the same length does."""
-    for _ in range(ROUNDS):
-        begun = time.monotonic()
-        again = repeat().effect
-        if not again or again.signature != effect.signature:
-            return False
-        if _pause(watch, time.monotonic() - begun):
-            return False
-    return True
-
-
-def _pause(watch: Watch, seconds: float) -> Effect:
-    """Returns the effect of a pause, of so many seconds at most. Raises NotSeen."""
-    time.sleep(min(seconds, _LONGEST_PAUSE))
-    watch.start()
-    return watch.round().effect
-
-
-#: Currency and member of a balance, a multiple of the amount asked for, and the money moved beyond it.
-_Move = tuple[tuple[str, str], int, Decimal]
-
-
-def followed(repeat: Callable[[], Round], pause: Callable[[float], Effect]) -> Round | None:
-    """Returns the last repetition if money follows the amounts asked for: one balance moves by the same
-    multiple of each, exactly, but for repetitions that payments of others spoil; or, without any such, by the
-    same multiple and a fee. An amount that comes again must be followed exactly, and not in a pause, too."""
-    exact, common, asked = Counter[tuple[tuple[str, str], int]](), set[_Move](), set[Decimal]()
-    for number in itertools.count(1):
-        begun = time.monotonic()
-        last = repeat()
-        moves, amount = _moves(last.effect, last.sent)
-        if moves and amount in asked:
-            by_others, _ = _moves(pause(time.monotonic() - begun), last.sent)
-            moves = {move for move in moves - by_others if not move[2]}
-        if not moves:
-            return None
-        asked.add(amount)
-        exact.update((member, times) for member, times, beyond in moves if not beyond)
-        common = moves if number == 1 else common & moves
-        most = max(exact.values(), default=0)
-        if most == PAYMENTS or (common and number == PAYMENTS):
-            return last
-        if number - most > MOST_SPOILT and not common:
-            return None
-    return None
-
-
-def _moves(effect: Effect, sent: Sequence[Exchange]) -> tuple[set[_Move], Decimal]:
-    """Returns movements of money as multiples of the amount asked for, and that amount."""
-    amounts = [amount for each in sent if (amount := effects.asked_amount(each.call)) is not None]
-    if not amounts or not effect:
-        return set(), Decimal(0)
-    return {
-        (member, times, beyond)
-        for member, moved in effect.signature.items()
-        for times in range(1, _TIMES_EACH * len(amounts) + 1)
-        if (beyond := EXACT.subtract(moved, EXACT.multiply(amounts[0], Decimal(times)))) >= 0
-    }, amounts[0]
+    other = amount if effects.sent_amount(call) else respelled(call.document["amount"], amount)
+    return call if other is None else call.with_field("amount", other)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import Check, check
+from conformance.checks.defective_bodies import judge_pair
 from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, own_place, padded, restyled
-from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew, judge_pair
+from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
 from conformance.contract.fields import request_fields
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json

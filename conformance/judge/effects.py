@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, differences, objects, sent_document, show
@@ -190,6 +190,28 @@ def movement(operation: str, before: Money, after: Money) -> Money:
         if change > 0:
             moved[currency, member] = change
     return moved
+
+
+class Move(NamedTuple):
+    """Movement of a balance's member by a multiple of an amount that was asked for, and a fee."""
+
+    member: tuple[str, str]
+    times: int
+    fee: Decimal
+
+
+#: Maximum number of times that a faulty server carries out one request.
+_TIMES_EACH = 2
+
+
+def multiples(effect: Effect, amounts: Sequence[Decimal]) -> set[Move]:
+    """Movements of money by multiples of the first of the amounts that requests ask for."""
+    return {
+        Move(member, times, fee)
+        for member, moved in (effect.signature or {}).items()
+        for times in range(1, _TIMES_EACH * len(amounts) + 1)
+        if (fee := EXACT.subtract(moved, EXACT.multiply(amounts[0], Decimal(times)))) >= 0
+    }
 
 
 def plain(value: Any) -> Decimal | None:

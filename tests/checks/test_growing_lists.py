@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks, plan
-from conformance.checks.check import run_check
-from conformance.checks.watch import Watch
+from conformance.checks.check import Check, run_check
+from conformance.checks.side_effects import SideEffects
+from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
@@ -105,10 +106,9 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     for body in (*[None] * 130, {"name": "Another"}):
         send(fixture.call("createAccount", body), "an account")
     run.cache.put(("growing end", fixture.customer_id), "start")
-    watch = Watch(run, send, fixture, "createAccount")
-    watch.start()
+    snapshots = SideEffects(Check(run, OPERATIONS["createAccount"], (), ""), fixture).start()
     fixture.create("createAccount")
-    assert watch.round().effect == Effect()
+    assert snapshots.round().effect == Effect()
 
 
 @hurried()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import Check, check
-from conformance.checks.members import judge_members
 from conformance.contract.fields import request_fields
-from conformance.contract.new_resources import PARENTS, initial_state
+from conformance.contract.new_resources import PARENTS
 from conformance.contract.operations import response_schema
 from conformance.judge import outcomes
 from conformance.judge.comparison import (
@@ -19,15 +17,15 @@ from conformance.judge.comparison import (
     document,
     identifiers,
     objects,
-    same,
     same_amount,
     show,
 )
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import Call, Exchange
 from conformance.world.calls import call, identifier, unknown_like
 from conformance.world.creations import created_in
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker
+from conformance.world.sender import refusal_of_valid
 
 #: Rule of what is sent on create.
 RULE = "create.server-owned"
@@ -91,27 +89,50 @@ def _unassigned(schema: Mapping[str, Any], word: str) -> Any:
     return _AMOUNT if schema.get("x-rule") == "format.money" else word[: schema.get("maxLength")]
 
 
-@dataclass(frozen=True)
-class Look:
-    """A later read of a created resource: the answer, and the resource in it; empty where it is not shown."""
-
-    answer: Exchange
-    resource: Mapping[str, Any]
-
-
 @check(RULE)
 def test_server_owned_fields_on_create(at: Check) -> None:
     """Server-owned fields are sent with a valid body, all at once and, if that is refused, one by one:
     refused or ignored. A resource created all the same has the stated initial state, in the answer and in a
     later read."""
-    fixture = created_in(at.run, at.operation.id)
-    created = at.accept(fixture.call(at.operation.id), "the same without server-owned fields")
-    usual = created, _look(at, fixture, created)
-    owned = owned_fields(at.operation.id, identifier(created), _other_parent(at))
-    answer = _create(at, owned, *usual, "all server-owned fields")
+    fixture, operation = created_in(at.run, at.operation.id), at.operation.id
+    usual = at.accept(fixture.call(operation), "the same without server-owned fields")
+    usually = _later(at, fixture, usual)
+
+    def create(owned: Body, what: str) -> Exchange:
+        # Wallets have an account each.
+        fixture = created_in(at.run, operation)
+        body = {**fixture.body(operation), **owned}
+        answer = at.send(call(operation, fixture.ids(operation), body), what)
+        at.expect(RULE, *outcomes.refused_or_ignored(what, answer))
+        if not answer.succeeded:
+            return answer
+        stays = {name: value for name, value in at.operation.traits.initial.items() if name in owned}
+        _judge(at, RULE, owned, stays, document(usual), (what, document(answer), answer))
+        if at.operation.traits.creates == "account":
+            _judge_balances(at, fixture, answer, what)
+        look, resource = _later(at, fixture, answer)
+        if look is not None and at.usable(RULE, look):
+            if resource:
+                shown = f"{what}, looked at again", resource, look, answer
+                _judge(at, RULE, owned, stays, usually[1], shown, once_more)
+            elif look.operation == at.operation.traits.listed_by:
+                at.unclear(RULE, "the list does not show what was created", look)
+            elif usually[1]:
+                at.accepted(RULE, f"{what}, read by {look.operation}", look, answer)
+        return answer
+
+    def once_more(fields: Body, name: str) -> Any:
+        fixture = created_in(at.run, operation)
+        body = {**fixture.body(operation), **fields}
+        request = call(operation, fixture.ids(operation), body)
+        created = at.send(request, f"one more, {'with' if fields else 'without'} {name}")
+        return _later(at, fixture, created)[1].get(name) if created.succeeded else None
+
+    owned = owned_fields(operation, identifier(usual), _other_parent(at))
+    answer = create(owned, "all server-owned fields")
     if answer.refused and not answer.throttled:
         for name, value in owned.items():
-            _create(at, {name: value}, *usual, f"a {name} of the client's own")
+            create({name: value}, f"a {name} of the client's own")
 
 
 def _other_parent(at: Check) -> str:
@@ -126,52 +147,16 @@ def _other_parent(at: Check) -> str:
     return next(other for other in others if other != path)
 
 
-def _create(at: Check, owned: Mapping[str, Any], usual: Exchange, then: Look | None, what: str) -> Exchange:
-    """Sends a valid body with server-owned fields and judges the outcome; deviations that the `usual` answer
-    and the look at it `then` show too are not caused by them."""
-    operation = at.operation.id
-    fixture = created_in(at.run, operation)
-    body = fixture.body(operation)
-    answer = at.send(call(operation, fixture.ids(operation), {**body, **owned}), what)
-    if not answer.succeeded:
-        at.expect(RULE, *outcomes.refused_or_ignored(what, answer))
-        return answer
-    expected = initial_state(operation, body)
-    for name, value in owned.items():
-        if name in expected and alike(operation, name, usual.get(name), expected[name]):
-            at.member(RULE, what, answer, name, expected[name])
-        elif not alike(operation, name, usual.get(name), value):
-            _judge_ignored(at, RULE, answer, name, value, what)
-    if (look := _look(at, fixture, answer)) is not None:
-        _judge_look(at, look, then, answer, owned, what)
-    if at.operation.traits.creates == "account":
-        ids = fixture.ids("getAccountBalances") | {"account_id": identifier(answer)}
-        balances = at.shown(call("getAccountBalances", ids), f"the balances of {what}")
-        amounts = [each.get("available_balance") for each in objects(balances.get("balances"))]
-        got = _AMOUNT if any(same_amount(amount, _AMOUNT) for amount in amounts) else ""
-        expectation = f"{what}: no balance of the client's own"
-        at.expect(RULE, expectation, outcomes.unusable(balances) or got, balances, answer)
-    return answer
-
-
-def _judge_ignored(at: Check, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
-    """Judges that a member does not have the value that the client sent."""
-    got = answer.get(name)
-    obeyed = alike(at.operation.id, name, got, value)
-    obeyed = obeyed or (name == "amount_in_usd" and same_amount(got, value))
-    expected = f"{what}: a {name} other than the {show(value)} that was sent"
-    at.expect(rule, expected, show(got) if obeyed and got is not MISSING else "", answer)
-
-
-def _look(at: Check, fixture: Account, created: Exchange) -> Look | None:
-    """Reads the created resource, or finds it in its list; None if no operation shows it."""
+def _later(at: Check, fixture: Account, created: Exchange) -> tuple[Exchange | None, Body]:
+    """Reads the created resource, or finds it in its list; returns the answer, None if no operation shows it,
+    and the resource in it, empty where it is not shown."""
     traits, own, purpose = at.operation.traits, created.get("id"), f"{created.purpose}, looked at again"
     if traits.creates != "account" and traits.read_by:
         ids = fixture.ids(traits.read_by) | {f"{traits.creates}_id": own}
         answer = at.shown(call(traits.read_by, ids), purpose) if isinstance(own, str) else created
-        return Look(answer, document(answer) if answer.succeeded else {})
+        return answer, document(answer) if answer.succeeded else {}
     if not traits.listed_by:
-        return None
+        return None, {}
     page = call(traits.listed_by, fixture.ids(traits.listed_by)).with_query({"page": 1, "size": 100})
     answer = at.shown(page, purpose)
     pages, known = answer.get("pages"), identifiers(answer.get("items")) or ()
@@ -179,62 +164,65 @@ def _look(at: Check, fixture: Account, created: Exchange) -> Look | None:
         # A new one is on the first page or the last.
         answer = at.send(page.with_query({"page": pages, "size": 100}), "the last page of accounts")
     items = (item for item in objects(answer.get("items")) if item.get("id") == own)
-    return Look(answer, next(items, {}))
+    return answer, next(items, {})
 
 
-def _judge_look(
-    at: Check, look: Look, usual: Look | None, created: Exchange, owned: Mapping[str, Any], what: str
+def _judge_balances(at: Check, fixture: Account, created: Exchange, what: str) -> None:
+    """Judges that a new account does not have the balances that the client sent."""
+    ids = fixture.ids("getAccountBalances") | {"account_id": identifier(created)}
+    balances = at.shown(call("getAccountBalances", ids), f"the balances of {what}")
+    amounts = [each.get("available_balance") for each in objects(balances.get("balances"))]
+    got = _AMOUNT if any(same_amount(amount, _AMOUNT) for amount in amounts) else ""
+    expected = f"{what}: no balance of the client's own"
+    at.expect(RULE, expected, outcomes.unusable(balances) or got, balances, created)
+
+
+#: Makes a resource anew, with some fields or none, and returns what it shows of a member.
+Again = Callable[[Body, str], Any]
+
+#: Description of what shows a resource, the resource, and the answers that show it.
+Shown = tuple[str, Body, *tuple[Exchange, ...]]
+
+
+def _judge(
+    at: Check, rule: str, owned: Body, stays: Body, usual: Body, shown: Shown, again: Again | None = None
 ) -> None:
-    """Judges the initial state in a later read, as the answer to the create may hide what was stored; of an
-    element of a list, its status."""
-    answer, where = look.answer, f"{what}, looked at again"
-    state, before = at.operation.traits.initial, usual.resource if usual is not None else {}
-    listed = "items" in document(answer)
-    if not at.usable(RULE, answer):
-        return
-    if not look.resource:
-        if before and not listed:
-            at.accepted(RULE, f"{what}, read by {answer.operation}", answer, created)
-        elif listed:
-            at.unclear(RULE, "the list does not show what was created", answer)
-        return
-    for name in ["status"] if listed else sorted(state):
-        value, expected, known = look.resource.get(name), state[name], before.get(name, MISSING)
-        good = any(alike(answer.operation or "", name, value, each) for each in (expected, known))
-        if name in MOVING and not good and not (name in owned and _obeyed(at, name, value, owned[name])):
-            # A job may have moved it.
+    """Judges members of a resource that clients do not set, but sent (`owned`): they are as stated (`stays`),
+    or as without being sent (`usual`), or at least other than was sent.
+
+    Where jobs may have moved a member since, what was sent must come back each time that it is sent
+    (`again`), and never without that."""
+    what, resource, *answers = shown
+    listed = "items" in document(answers[0])
+    for name, value in owned.items():
+        if listed and name != "status":
             continue
-        if listed:
-            got = "" if good else show(value)
-            at.expect(RULE, f"{where}: {name} {show(expected)}", got, answer, created)
-        else:
-            at.member(RULE, where, answer, name, expected, known)
+        got, before = resource.get(name), usual.get(name)
+        good = _alike(at, name, got, before) or _alike(at, name, got, stays.get(name, before))
+        if not good and name in MOVING and again is not None:
+            good = not (_alike(at, name, got, value) and _comes_of(at, name, value, again))
+        elif not good and name not in stays:
+            good = not _alike(at, name, got, value)
+        expected = f"{name} {show(stays[name])}" if name in stays else f"a {name} other than {show(value)}"
+        at.expect(rule, f"{what}: {expected}", "" if good else show(got), *answers)
+
+
+def _alike(at: Check, name: str, got: Any, value: Any) -> bool:
+    in_dollars = name == "amount_in_usd" and same_amount(got, value)
+    return in_dollars or alike(at.operation.id, name, got, value)
 
 
 #: Repetitions, with and without the field, that tell a violation from a background job.
 _TIMES = 2
 
 
-def _comes_of(name: str, value: Any, make: Callable[[Body], Any]) -> bool:
+def _comes_of(at: Check, name: str, value: Any, again: Again) -> bool:
     """True if what is made with the value shows it each time, and what is made without it never does."""
     for sent, shows in (({name: value}, True), ({}, False)) * _TIMES:
-        result = make(sent)
-        if result is None or same(result, value) is not shows:
+        result = again(sent, name)
+        if result is None or _alike(at, name, result, value) is not shows:
             return False
     return True
-
-
-def _obeyed(at: Check, name: str, value: Any, sent: Any) -> bool:
-    """True if a value is the one that was sent, and new resources show that whenever it is sent."""
-
-    def make(fields: Body) -> Any:
-        fixture = created_in(at.run, at.operation.id)
-        request = fixture.call(at.operation.id, {**fixture.body(at.operation.id), **fields})
-        created = at.send(request, f"one more, {'with' if fields else 'without'} {name}")
-        look = _look(at, fixture, created) if created.succeeded else None
-        return look.resource.get(name) if look is not None else None
-
-    return same(value, sent) and _comes_of(name, sent, make)
 
 
 @check("beneficiary.update-server-owned")
@@ -244,62 +232,48 @@ def test_server_owned_fields_on_update(at: Check) -> None:
     rule, fixture = "beneficiary.update-server-owned", at.account(fresh=True)
     there = fixture.destination_id
 
-    def once_shown(operation: str, send: Callable[[], Exchange]) -> Exchange:
+    def once_shown(request: Call, what: str) -> Exchange:
         """Waits until an answer shows the destination (eventual consistency): else the PATCH would seem to
         have added or removed it."""
 
         def shows(answer: Exchange) -> bool:
             return not answer.succeeded or there in (identifiers(answer.get("payout_destinations")) or ())
 
-        return at.eventually(send, shows, operation)
+        return at.eventually(lambda: at.send(request, what), shows, request.operation or "")
 
-    reading, plain = fixture.call("getBeneficiary"), fixture.call("updateBeneficiary")
-    before = once_shown("getBeneficiary", lambda: at.accept(reading, "the beneficiary as it is"))
-    without = once_shown("updateBeneficiary", lambda: at.accept(plain, "a PATCH without server-owned fields"))
+    def patched(fields: Body, purpose: str) -> tuple[Exchange, Exchange]:
+        """Sends a PATCH; returns its answer and a later read."""
+        request = fixture.call("updateBeneficiary", {**fixture.body("updateBeneficiary"), **fields})
+        answer = once_shown(request, purpose)
+        return answer, once_shown(fixture.call("getBeneficiary"), f"the beneficiary after {purpose}")
+
+    def patch(fields: Body, what: str) -> Exchange:
+        looks = patched(fields, what)
+        if not at.usable(rule, looks[0]):
+            return looks[0]
+        if not looks[0].succeeded:
+            at.expect(rule, *outcomes.refused_or_ignored(what, looks[0]))
+        # Compare answers of the same operation: a defect in both is not caused by these fields.
+        for later, earlier, where in zip(looks, usual, ("in the answer", "in a later read"), strict=True):
+            if later.succeeded:
+
+                def again(sent: Body, name: str, read: bool = later.method == "GET") -> Any:
+                    person = Beneficiary(at, others)
+                    answer = person.patch({**others.body("updateBeneficiary"), **sent}, "one more PATCH")
+                    then = person.read("the beneficiary after it") if read else answer
+                    return then.get(name) if answer.succeeded else None
+
+                before = document(earlier)
+                _judge(at, rule, fields, before, before, (f"{what}, {where}", document(later), later), again)
+        return looks[0]
+
+    others = at.account(fresh=True)
+    usual = patched({}, "a PATCH without server-owned fields")
+    if stop := next((look for look in usual if not look.succeeded), None):
+        raise refusal_of_valid(stop)
     parent = at.run.account("created").account_id
     owned = owned_fields("createBeneficiary", fixture.beneficiary_id, parent)
     owned |= {"status": "disabled", "payout_destinations": []}
-
-    def patch(fields: Mapping[str, Any], what: str) -> Exchange:
-        body = {**fixture.body("updateBeneficiary"), **fields}
-        request = fixture.call("updateBeneficiary", body)
-        answer = once_shown("updateBeneficiary", lambda: at.send(request, what))
-        if not at.usable(rule, answer):
-            return answer
-        if not answer.succeeded:
-            at.expect(rule, *outcomes.refused_or_ignored(what, answer))
-        after = once_shown("getBeneficiary", lambda: at.send(reading, f"the beneficiary after {what}"))
-        # Compare answers of the same operation: a defect in both is not caused by these fields.
-        for later, earlier, where in (
-            (answer, without, f"{what}, in the answer"),
-            (after, before, f"{what}, in a later read"),
-        ):
-            if later.succeeded:
-                stays = {name: earlier.get(name) for name in fields if name not in MOVING}
-                judge_members(at, rule, later, stays, where)
-                for name in (name for name in ("status", "verified") if name in fields):
-                    _judge_obeyed(at, rule, later, earlier, name, fields[name], where)
-                if "updated" in fields:
-                    _judge_ignored(at, rule, later, "updated", _PAST, where)
-        return answer
-
     if patch(owned, "a PATCH with all server-owned fields").refused:
         for name, value in owned.items():
             patch({name: value}, f"a PATCH with {name}")
-
-
-def _judge_obeyed(
-    at: Check, rule: str, later: Exchange, earlier: Exchange, name: str, value: Any, what: str
-) -> None:
-    """Judges that a PATCH did not set a member that background jobs may change: a violation must be
-    reproducible on other beneficiaries, and never occur without the field."""
-    fixture = at.account(fresh=True)
-
-    def make(sent: Body) -> Any:
-        person = Beneficiary(at, fixture)
-        answer = person.patch({**fixture.body("updateBeneficiary"), **sent}, "one more PATCH")
-        then = person.read("the beneficiary after it") if later.method == "GET" else answer
-        return then.get(name) if answer.succeeded else None
-
-    if same(later.get(name), earlier.get(name)) or _comes_of(name, value, make):
-        at.member(rule, what, later, name, earlier.get(name))

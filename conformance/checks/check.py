@@ -273,6 +273,7 @@ class CheckDefinition:
         return [RULES[rule] for rule in self.rules if operation in RULES[rule].operations]
 
 
+#: Name -> check of ordinary runs.
 CHECKS: dict[str, CheckDefinition] = {}
 
 
@@ -282,9 +283,10 @@ def check(
     last: bool = False,
     deep: bool = False,
     waits: bool = False,
+    registry: dict[str, CheckDefinition] = CHECKS,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Marks a function as the check of these rules, on the operations of the first rule, or on the named ones
-    that some rule covers. Raises KeyError for an unknown rule."""
+    that some rule covers, and registers it. Raises KeyError for an unknown rule."""
 
     def mark(function: CheckFunction) -> CheckFunction:
         covered = set(RULES[rules[0]].operations)
@@ -293,7 +295,7 @@ def check(
         chosen = tuple(operation for operation in OPERATIONS if operation in covered)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         marked = CheckDefinition(name, function, rules, chosen, last, deep, waits)
-        CHECKS[name] = marked
+        registry[name] = marked
         function.conformance_check = marked  # type: ignore[attr-defined]
         return function
 

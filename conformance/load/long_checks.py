@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conformance.checks.check import CHECKS, Check, check
+from conformance.checks.check import Check, CheckDefinition, check
 from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import same, show
@@ -18,6 +19,11 @@ from conformance.world.calls import call
 from conformance.world.payments import PayoutRounds
 from conformance.world.run import Account
 from conformance.world.samples import marker
+
+#: Name -> check of load runs.
+LONG_CHECKS: dict[str, CheckDefinition] = {}
+
+_long_check = functools.partial(check, registry=LONG_CHECKS)
 
 #: Maximum number of accepted POSTs of an operation that are sent again, and of used nonces; of the requests
 #: that are accepted, one in ONE_IN is among these.
@@ -53,7 +59,7 @@ class Memory:
 MEMORY = "what earlier sessions have sent"
 
 
-@check("idempotency.replay")
+@_long_check("idempotency.replay")
 def test_keys_of_earlier_sessions(at: Check) -> None:
     """A POST of an earlier session is repeated: the same answer as then."""
     known = at.run.cache.get(MEMORY, Memory).posts.setdefault(at.operation.id, deque(maxlen=POSTS))
@@ -69,7 +75,7 @@ def test_keys_of_earlier_sessions(at: Check) -> None:
         at.same("idempotency.replay", what, earlier, again)
 
 
-@check("auth.nonce-replay")
+@_long_check("auth.nonce-replay")
 def test_nonces_of_earlier_requests(at: Check) -> None:
     """A nonce of one of many earlier requests is refused."""
     nonces = at.run.cache.get(MEMORY, Memory).nonces
@@ -88,7 +94,7 @@ def test_nonces_of_earlier_requests(at: Check) -> None:
         at.expect("auth.nonce-replay", *refused, earlier)
 
 
-@check("payout.race")
+@_long_check("payout.race")
 def test_payouts_at_once_in_many_rounds(at: Check) -> None:
     """Payouts at once debit the balances by as much as sequential ones; rounds that lost amounts add up over
     all sessions."""
@@ -114,7 +120,9 @@ def test_payouts_at_once_in_many_rounds(at: Check) -> None:
 FIELDS, CHANGES = ("note", "middle_name", "display_name"), 4
 
 
-@check("beneficiary.update", "beneficiary.disable", operations=("updateBeneficiary", "disableBeneficiary"))
+@_long_check(
+    "beneficiary.update", "beneficiary.disable", operations=("updateBeneficiary", "disableBeneficiary")
+)
 def test_changes_of_one_beneficiary_at_once(at: Check) -> None:
     """Clients change fields of one beneficiary, or disable it, while others read it: no acknowledged change
     is lost, and nothing is read that nobody has set."""
@@ -197,7 +205,3 @@ def _judge_meanwhile(
         values = [first.get(name), *(_body(change)[name] for change in changes if name in _body(change))]
         got = "" if any(same(answer.get(name), value) for value in values) else show(answer.get(name))
         at.expect(rule, f"{name} as it was or as one of the changes sets it", got, answer, *changes)
-
-
-#: Name -> check, of those of this module.
-LONG_CHECKS = {name: one for name, one in CHECKS.items() if one.function.__module__ == __name__}

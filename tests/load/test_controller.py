@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from conformance.checks.check import CHECKS
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.ledger import CreatedRecord, Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.load import coordinator
 from conformance.load.coordinator import LoadController
+from conformance.load.long_checks import LONG_CHECKS
 from conformance.load.process import Created, LoadProcess, Report
 from conformance.load.settings import VARIABLE, Settings
 from conformance.reference.seed import new_server, target_tables
@@ -81,7 +81,7 @@ def test_the_last_report_has_what_was_judged_and_created_and_ends_the_requests()
     with served(server) as url:
         process = LoadProcess(build(target_tables(seeded, url), "the server"))
         process.limit(0)
-        session, check = process.begin(), CHECKS["long_checks.test_keys_of_earlier_sessions"]
+        session, check = process.begin(), LONG_CHECKS["long_checks.test_keys_of_earlier_sessions"]
         judged = [process.judge(session, check, "createBeneficiary") for _ in range(2)]
         data = process.finished()
     report = msgspec.msgpack.decode(data, type=Report)

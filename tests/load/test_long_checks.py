@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import CHECKS, run_check
+from conformance.checks.check import run_check
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.load.long_checks import LONG_CHECKS, MEMORY, Memory
@@ -52,7 +52,7 @@ def judged(rule: str, behaviour: Behaviour | None) -> Cell:
         session.lag.within = 0.2
         # The fault of payouts waits in earnest.
         with contextlib.nullcontext() if rule == "payout.race" else hurried():
-            [cell], _ = run_check(CHECKS[f"long_checks.{check}"], operation, session)
+            [cell], _ = run_check(LONG_CHECKS[f"long_checks.{check}"], operation, session)
         if cell.violations:
             break
     return cell

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import Check
-from conformance.checks.members import judge_members, look_for, mismatches
+from conformance.checks.members import judge_members, judge_not_back, look_for, mismatches
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes
-from conformance.judge.comparison import MOVING, alike, document, identifiers, objects
+from conformance.judge.comparison import MOVING, alike, document, identifiers, normalized, objects
 from conformance.judge.outcomes import Judgement, Unclear
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.calls import call, identifier
@@ -46,9 +44,8 @@ class Beneficiary:
         """Reads it until it shows the expected members (see `look_for`)."""
         return look_for(self.at, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
-    def furnish(self, fixture: Account) -> bool:
-        """Creates a destination of it and, unless the target has no payouts, a payout to that; True if the
-        destination was accepted."""
+    def furnish(self, fixture: Account) -> None:
+        """Creates a destination of it and, unless the target has no payouts, a payout to that."""
         bank = fixture.bank_account()
         create = self.at.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
         if create.succeeded:
@@ -57,7 +54,6 @@ class Beneficiary:
             payee = self.ids["beneficiary_id"], str(create.get("id")), str(create.get("currency"))
             payout = self.at.run.samples.payout(*payee)
             self.at.send(call("createPayout", {"account_id": fixture.account_id}, payout), "a payout to it")
-        return create.succeeded
 
     def patch(self, body: Body, purpose: str) -> Exchange:
         return self.at.send(call("updateBeneficiary", self.ids, body), purpose)
@@ -81,13 +77,6 @@ def required_only(fixture: Account) -> Body:
     """Builds the sample beneficiary without the nullable fields."""
     optional = NULLABLE["createBeneficiary"]
     return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
-
-
-def sparse(at: Check, fixture: Account) -> Beneficiary:
-    """Creates a beneficiary without optional fields; from the sample where the server refuses that."""
-    with contextlib.suppress(Inconclusive):
-        return Beneficiary(at, fixture, required_only(fixture))
-    return Beneficiary(at, fixture)
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:
@@ -122,15 +111,55 @@ def judge_beneficiary(
     act: Act | None = None,
     but: Iterable[str] = (),
     otherwise: Mapping[str, Any] | None = None,
+    changes: Iterable[str] = (),
 ) -> None:
-    """Judges the members of a beneficiary, except `but`. One that background jobs may change is judged only
-    where it is as expected, or `act` changes it (see `moved_by`)."""
-    left_out = set(but)
-    judge_members(at, rule, answer, expected, what, but=MOVING | left_out, otherwise=otherwise)
-    for name in sorted(({"status", "verified"} - left_out) & expected.keys()):
+    """Judges the members of a beneficiary, except `but`. One that background jobs may change, and no request
+    `changes`, is judged only where it is as expected, or `act` changes it (see `moved_by`)."""
+    moving, left_out = MOVING.difference(changes), set(but)
+    judge_members(at, rule, answer, expected, what, but=moving | left_out, otherwise=otherwise)
+    for name in sorted(({"status", "verified"} & moving - left_out) & expected.keys()):
         good = not mismatches(answer, {name: expected[name]})
         if good or (act is not None and moved_by(at, act, name)):
             at.member(rule, what, answer, name, expected[name])
+
+
+def judge_change(
+    at: Check,
+    rule: str,
+    person: Beneficiary,
+    before: Exchange,
+    answer: Exchange,
+    changes: Body,
+    act: Act,
+    *,
+    aside: Iterable[str] = (),
+    steadily: bool = False,
+) -> None:
+    """Judges the accepted change of a beneficiary that an answer showed `before`, and a later read, or
+    several in a row if `steadily`: they have the `changes`, all else but `aside` is as before, and `updated`
+    has moved. `act` repeats the change on others."""
+    what, expected = answer.purpose, {**document(before), **changes}
+    known = {**person.stated, **changes, **normalized(changes)}
+    but = [name for name in aside if name not in changes]
+    # beneficiary.destinations judges which destinations the answer shows.
+    in_answer = [*but, "payout_destinations"]
+    judge_beneficiary(
+        at, rule, answer, expected, what, act=act, but=in_answer, otherwise=known, changes=changes
+    )
+    if any(before.get(name) != value for name, value in changes.items()):
+        judge_moved(at, f"{rule}-moves-updated", before, answer, what)
+    purpose, looks = f"the beneficiary after {what}", STEADY if steadily else 1
+    moving = MOVING.union(but).difference(changes)
+    later = person.read_until(purpose, expected, moving, otherwise=known, since=answer, looks=looks)
+    if not later.succeeded and before.method == "GET":
+        at.accepted(rule, purpose, later)
+    elif not later.succeeded:
+        reason = f"the read after {what} was answered {later.described()}"
+        at.unclear(rule, reason, later, cause="read.equals-create")
+    else:
+        what = f"a read after {what}"
+        judge_beneficiary(at, rule, later, expected, what, but=but, otherwise=known, changes=changes)
+        judge_not_back(at, rule, later, answer, what)
 
 
 def moved_by(at: Check, act: Act, name: str) -> bool:

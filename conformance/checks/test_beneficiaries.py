@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from conformance.checks.beneficiaries import (
-    STEADY,
     Beneficiary,
-    judge_beneficiary,
-    judge_moved,
+    judge_change,
     required_only,
-    sparse,
     unreliable,
 )
 from conformance.checks.check import Check, check
-from conformance.checks.members import judge_members, judge_not_back
+from conformance.checks.members import judge_members
 from conformance.checks.side_effects import ROUNDS
 from conformance.contract.new_resources import NULLABLE
 from conformance.judge.comparison import MOVING, document
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
 from conformance.world.run import Account
@@ -89,7 +87,12 @@ def _disables_others(at: Check) -> bool:
 
 def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
     """Returns the beneficiaries to disable, by name, that the server accepts."""
-    people = {_PLAIN: Beneficiary(at, fixture), "a changed beneficiary": (changed := sparse(at, fixture))}
+    people = {_PLAIN: Beneficiary(at, fixture)}
+    try:
+        changed = Beneficiary(at, fixture, required_only(fixture))
+    except Inconclusive:
+        changed = Beneficiary(at, fixture)
+    people["a changed beneficiary"] = changed
     change = {"note": "changed", "first_name": "Grace"}
     if changed.patch(change, "a change before it is disabled").succeeded:
         changed.stated |= change
@@ -107,26 +110,13 @@ def _judge_disable(at: Check, person: Beneficiary, before: Exchange, name: str, 
         at.unclear(rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create")
         before = person.created
     answer = person.disable(f"{name} is disabled")
-    if not at.accepted(rule, f"{name} is disabled", answer):
-        return
-    expected = {**document(before), "status": "disabled"}
-    # beneficiary.destinations judges which destinations the answer shows.
-    but, what = ["status", "payout_destinations", *aside], f"{name} is disabled"
-    known = {**person.stated, "status": "disabled"}
 
     def disable(other: Beneficiary) -> Exchange:
         return other.disable("another beneficiary is disabled")
 
-    at.member(rule, what, answer, "status", "disabled")
-    judge_beneficiary(at, rule, answer, expected, what, act=disable, but=but, otherwise=known)
-    judge_moved(at, "beneficiary.disable-moves-updated", before, answer, what)
-    unsure, what = MOVING.union(aside) - {"status"}, f"{name}, disabled, is read"
-    looks = STEADY if name == _PLAIN else 1
-    later = person.read_until(what, expected, unsure, since=answer, looks=looks)
-    if not at.accepted(rule, what, later):
-        return
-    judge_members(at, rule, later, expected, what, but=unsure)
-    judge_not_back(at, rule, later, answer, what)
+    if at.accepted(rule, answer.purpose, answer):
+        changes = {"status": "disabled"}
+        judge_change(at, rule, person, before, answer, changes, disable, aside=aside, steadily=name == _PLAIN)
 
 
 def _judge_second(at: Check, person: Beneficiary, aside: list[str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from conformance.checks.check import Check, CheckFunction, check
-from conformance.checks.engine import Engine, named_as
+from conformance.checks.engine import Engine, Step, named_as
+from conformance.checks.other_tenants import PrivateData
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
 from conformance.judge.oracle import Reason
@@ -149,10 +151,6 @@ class DefectiveBodies(Engine):
         """Builds a case with this body, whose name tells the shape of others than the first."""
         return self.case(rule, f"{name} in {self.where}" if self.where else name, body=to_json(body))
 
-    def choice(self, answer: Exchange) -> str:
-        """Returns `accepted` or `refused`: other rules judge status and error."""
-        return "accepted" if answer.succeeded else "refused"
-
     def send_body(self, body: Any, name: str) -> Exchange:
         """Sends a body without judging the answer."""
         return self.send(call(self.operation, self.ids, body), name)
@@ -180,14 +178,20 @@ class DefectiveBodies(Engine):
 
     # ------------------------------------------------------------------ effects
 
-    @property
-    def watched(self) -> Sequence[Engine]:
-        """These bodies' own account."""
-        return (self,)
-
-    def settle(self, refused: Sequence[Exchange]) -> None:
-        if self.traits.unique_pair:
+    def batch(
+        self,
+        cases: Iterable[Case | Step],
+        watch: Sequence[Engine] = (),
+        leaks: Mapping[str, PrivateData] = MappingProxyType({}),
+        what: str = "",
+    ) -> list[Exchange]:
+        """Sends and judges cases, whose own account those that are refused must not change; nor may a refused
+        wallet take its pair."""
+        answers = super().batch(cases, watch or [self], leaks, what)
+        refused = [answer for answer in answers if answer.refused]
+        if refused and self.traits.unique_pair and UNTOUCHED in self.at.rules:
             self._judge_pair(refused)
+        return answers
 
     def _judge_pair(self, refused: Sequence[Exchange]) -> None:
         """Judges that a refused wallet has not taken its pair: a valid one of it can still be created."""

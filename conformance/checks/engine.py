@@ -165,11 +165,6 @@ class Engine:
 
     # ------------------------------------------------------------------ sending and judging
 
-    @property
-    def watched(self) -> Sequence[Engine]:
-        """The places whose resources the cases of this engine must not change."""
-        return ()
-
     def steps(self, cases: Iterable[Case]) -> Iterator[Step]:
         """Yields cases with their calls, each built when it is asked for."""
         for case in cases:
@@ -178,17 +173,16 @@ class Engine:
     def batch(
         self,
         cases: Iterable[Case | Step],
-        watch: Sequence[Engine] | None = None,
+        watch: Sequence[Engine] = (),
         leaks: Mapping[str, PrivateData] = MappingProxyType({}),
         what: str = "",
     ) -> list[Exchange]:
         """Sends cases, from their own places if they are steps, and judges their answers; then that those
-        which were refused changed nothing in the places of `watch`, `watched` unless given, and show nothing
-        of the data in `leaks`, by the organization that asked. Returns the answers.
+        which were refused changed nothing in the places of `watch`, and show nothing of the data in `leaks`,
+        by the organization that asked. Returns the answers.
 
         Snapshots are taken before the first case, of a list after all calls are built, and again after an
         accepted one, whose effects would be mistaken for those of others."""
-        watch = self.watched if watch is None else watch
         watching = [each.snapshot() for each in watch if UNTOUCHED in self.at.rules]
         answers = list[Exchange]()
         refused, pending = list[tuple[Step, Exchange]](), list[tuple[Step, Exchange]]()
@@ -212,8 +206,6 @@ class Engine:
             sent = [answer for _, answer in refused]
             again = functools.partial(self._again, refused)
             effects.judge(UNTOUCHED, what or f"{len(sent)} refused requests", sent, again)
-        if refused and watching:
-            self.settle([answer for _, answer in refused])
         for step, answer in pending:
             step.engine.conclude(step.case, answer)
         for answer in answers if leaks else ():
@@ -227,22 +219,17 @@ class Engine:
         ids = self.ids if self.at.operation.traits.changes else None
         return SideEffects(self.at, self.fixture, ids=ids).start()
 
-    def settle(self, refused: Sequence[Exchange]) -> None:
-        """Judges what else refused requests of a batch must not have done."""
-
     def _again(self, refused: Sequence[tuple[Step, Exchange]]) -> list[Exchange]:
-        """Repeats refused requests, those that move money only with a recognizable amount."""
+        """Repeats refused requests, with a new key where the case has one, those that move money only with a
+        recognizable amount."""
+        answers = []
         calls = anew(self.at.run, [answer.call for _, answer in refused])
-        return [
-            step.engine.again(step.case, call, f"{answer.purpose}, again")
-            for call, (step, answer) in zip(calls, refused, strict=True)
-            if not self.at.operation.traits.moves_money or call.body != answer.call.body
-        ]
-
-    def again(self, case: Case, call: Call, name: str) -> Exchange:
-        """Sends a request of a case again with the body of a call, and a new key where the case has one."""
-        fresh = new_key() if case.key == FRESH and call.idempotency_key else call.idempotency_key
-        return self.at.send(call.but(idempotency_key=fresh), name, self._organization)
+        for call, (step, answer) in zip(calls, refused, strict=True):
+            if not self.at.operation.traits.moves_money or call.body != answer.call.body:
+                if step.case.key == FRESH and call.idempotency_key:
+                    call = call.but(idempotency_key=new_key())
+                answers.append(self.at.send(call, f"{answer.purpose}, again", step.engine._organization))
+        return answers
 
     def deliver(self, case: Case, call: Call) -> Exchange:
         """Sends a case. Raises InternalError for one that the oracle cannot judge."""
@@ -258,13 +245,9 @@ class Engine:
     def conclude(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case, or records it for an open rule."""
         if RULES[case.rule].level is Level.OPEN:
-            self.at.record(case.rule, case.name, answer, choice=self.choice(answer))
+            self.at.record(case.rule, case.name, answer)
         else:
             self.judge(case, answer)
-
-    def choice(self, answer: Exchange) -> str:
-        """Describes the answer to an open case; empty for accepted, or its status and error."""
-        return ""
 
     def send(self, call: Call, name: str) -> Exchange:
         """Sends a call; after an accepted one, calls `moved`."""
@@ -339,11 +322,11 @@ class Engine:
 
 def table(
     *rules: str, engine: Callable[[Check], E], operations: tuple[str, ...] | None = None
-) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
+) -> Callable[[Callable[[E], Iterable[Case | Step]]], CheckFunction]:
     """Marks a function that yields cases as the check of these rules; `engine` makes the one that sends and
     judges them. Raises KeyError for an unknown rule."""
 
-    def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
+    def mark(cases: Callable[[E], Iterable[Case | Step]]) -> CheckFunction:
         def run(at: Check) -> None:
             place = engine(at)
             place.batch(cases(place))
@@ -353,7 +336,7 @@ def table(
     return mark
 
 
-def named_as(table: Callable[..., Iterable[Case]], run: CheckFunction) -> CheckFunction:
+def named_as(table: Callable[..., Iterable[Case | Step]], run: CheckFunction) -> CheckFunction:
     """Names the function of a check as its table, whose docstring it gets."""
     functools.update_wrapper(run, table)
     # Else pytest would take the table's parameters for fixtures.

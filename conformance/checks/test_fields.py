@@ -336,6 +336,6 @@ def test_characters_outside_the_basic_plane(at: Check) -> None:
     for count in (limit, limit // 2):
         what = f"{count} characters outside the basic plane, {limit} being the maximum"
         answer = at.send(_call(at, invalid, {"name": _ASTRAL * count}), what)
-        at.record(rule, what, answer, choice=invalid.choice(answer))
+        at.record(rule, what, answer)
         if answer.succeeded:
             break

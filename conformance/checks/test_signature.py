@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import Check, check
-from conformance.checks.engine import Engine, table
+from conformance.checks.engine import Engine, Step, table
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
@@ -74,18 +74,10 @@ def _query_turn(engine: Engine, before: str) -> Iterator[tuple[str, str]]:
         yield mistake, f"{before}&{parameter}"
 
 
-@check("auth.signature")
-def test_signatures_of_another_making(at: Check) -> None:
+@table("auth.signature", engine=AuthProbes)
+def test_signatures_of_another_making(engine: AuthProbes) -> Iterator[Case | Step]:
     """Signatures with other secrets, digests and orders of parts, and correct ones altered, are refused; one
     with a random secret comes from the second organization."""
-    probes = AuthProbes(at)
-    probes.batch(_made_otherwise(probes))
-    name, auth = "a signature made with a random secret", Auth(secret=secrets.token_hex(20))
-    second = probes.second
-    second.batch([second.case("auth.signature", name, auth=auth)])
-
-
-def _made_otherwise(engine: Engine) -> Iterator[Case]:
     rule, target = "auth.signature", engine.at.target
     others = [("an empty secret", "")]
     if target.secondary is not None:
@@ -103,6 +95,9 @@ def _made_otherwise(engine: Engine) -> Iterator[Case]:
     beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
     name = "a wrong signature beside a bearer token and X-Forwarded-For: 127.0.0.1"
     yield engine.case(rule, name, headers=beside, auth=Auth(mistake="other middle digit"))
+    name, auth = "a signature made with a random secret", Auth(secret=secrets.token_hex(20))
+    second = engine.second
+    yield from second.steps([second.case(rule, name, auth=auth)])
 
 
 @table("auth.signed-method", engine=AuthProbes)
@@ -114,8 +109,10 @@ def test_method_is_signed(engine: Engine) -> Iterator[Case]:
             yield engine.mistake(rule, mistake)
 
 
-def _paths(engine: Engine) -> Iterator[Case]:
-    """Requests signed for another path than their own."""
+@table("auth.signed-path", engine=AuthProbes)
+def test_path_is_signed(engine: AuthProbes) -> Iterator[Case]:
+    """Requests signed without /v1, with a slash more, cut short, for other resources or decoded: refused."""
+    rule = "auth.signed-path"
     other = "listVirtualAccounts" if engine.operation.endswith(("Wallet", "Wallets")) else "listWallets"
     path = engine.at.run.account("authentication").call(other).target
     rows = {
@@ -123,28 +120,18 @@ def _paths(engine: Engine) -> Iterator[Case]:
         "a request signed without the last segment": Auth(signed_target=engine.target().rpartition("/")[0]),
         "a request signed for the path of another operation": Auth(signed_target=path),
     }
-    yield from engine.cases("auth.signed-path", rows)
+    yield from engine.cases(rule, rows)
     for mistake in filter(None, ("no /v1", "trailing slash", engine.turn(HOSTS))):
-        yield engine.mistake("auth.signed-path", mistake)
+        yield engine.mistake(rule, mistake)
     for name in engine.at.operation.path_parameters:
         auth = Auth(signed_target=engine.target({name: UNKNOWN}))
-        yield engine.case("auth.signed-path", f"a request signed for another {name}", auth=auth)
-
-
-@check("auth.signed-path")
-def test_path_is_signed(at: Check) -> None:
-    """Requests signed without /v1, with a slash more, cut short, for other resources or decoded: refused."""
-    engine = AuthProbes(at)
-    engine.batch(_paths(engine))
-    rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
-    last, decoded = parameters(engine.operation)[-1], Auth(signed_target=engine.target())
-    case = engine.case(rule, name, whose={last: ENCODED}, auth=decoded)
-    answer = engine.send(engine.call(case), name)
-    if answer.refused and not answer.refused_authentication:
-        # A router may not find the encoded path.
-        at.unclear(rule, f"{name} was answered {answer.described()}", answer)
-    else:
-        engine.judge(case, answer)
+        yield engine.case(rule, f"a request signed for another {name}", auth=auth)
+    whose, name = {parameters(engine.operation)[-1]: ENCODED}, "a request with a percent-encoded path"
+    valid = engine.sound.send(engine.sound.call(engine.sound.case("", "", whose=whose)), name)
+    # A router may not find the encoded path.
+    if not valid.refused or valid.refused_authentication:
+        decoded = Auth(signed_target=engine.target())
+        yield engine.case(rule, f"{name}, signed for the decoded one", whose=whose, auth=decoded)
 
 
 @table("auth.path-as-sent", engine=sound)
@@ -234,8 +221,9 @@ def test_query_as_sent(engine: Engine) -> Iterator[Case]:
         yield engine.case("auth.query-as-sent", f"the query {query}, signed as sent", query=query)
 
 
-def _timestamps_and_nonces(engine: Engine) -> Iterator[Case]:
-    """Requests signed for another timestamp or nonce, without one, or for the nonce in upper case."""
+@table("auth.signed-timestamp", "auth.signed-nonce", engine=AuthProbes)
+def test_timestamp_and_nonce_are_signed(engine: AuthProbes) -> Iterator[Case | Step]:
+    """Requests signed for another timestamp or nonce, without it, or for the nonce in upper case: refused."""
     for mistake in ("1 s earlier", "1 s later", "no timestamp"):
         yield engine.mistake("auth.signed-timestamp", mistake)
     rule, nonce = "auth.signed-nonce", _lettered_nonce()
@@ -243,22 +231,16 @@ def _timestamps_and_nonces(engine: Engine) -> Iterator[Case]:
     yield engine.case(rule, "a request signed for another nonce", auth=auth)
     yield engine.mistake(rule, "no nonce")
     yield engine.mistake(rule, "upper-case nonce", Auth(nonce=_lettered_nonce()))
+    what = "a valid request, which comes again with another nonce"
+    first = engine.passed(engine.at.send(engine.valid(), what))
+    name = "an accepted request again, with another nonce but its signature"
+    again = Auth(timestamp=first.timestamp, signed_nonce=first.nonce)
+    yield from engine.sound.steps([engine.sound.case(rule, name, body=first.call.body, auth=again)])
 
 
 def _lettered_nonce() -> str:
     """A nonce that reversing and upper case change."""
     return f"a{hexadecimal(30)}b"
-
-
-@check("auth.signed-timestamp", "auth.signed-nonce")
-def test_timestamp_and_nonce_are_signed(at: Check) -> None:
-    """Requests signed for another timestamp or nonce, without it, or for the nonce in upper case: refused."""
-    probes = AuthProbes(at)
-    probes.batch(_timestamps_and_nonces(probes))
-    first = probes.passed(at.send(probes.valid(), "a valid request, which comes again with another nonce"))
-    name = "an accepted request again, with another nonce but its signature"
-    again = Auth(timestamp=first.timestamp, signed_nonce=first.nonce)
-    probes.sound.batch([probes.sound.case("auth.signed-nonce", name, body=first.call.body, auth=again)])
 
 
 @table("auth.no-separators", engine=AuthProbes)

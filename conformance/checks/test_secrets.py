@@ -12,7 +12,7 @@ from conformance.checks.other_tenants import numbers_of
 from conformance.contract import signing
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.json_text import all_objects
-from conformance.contract.operations import OPERATIONS, Operation
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, traits_of
 from conformance.judge.comparison import identifiers
@@ -24,7 +24,7 @@ from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world import samples
 from conformance.world.bodies import bodies
-from conformance.world.calls import identifier, parameters, quoted, renewed, unknown_like
+from conformance.world.calls import call, identifier, parameters, renewed, unknown_like
 from conformance.world.creations import creations
 from conformance.world.run import Account
 
@@ -163,19 +163,25 @@ def _wrong_fields(at: Check, valid: Call) -> Iterator[tuple[str, Call]]:
 
 RULE = "auth.undocumented-reads"
 
+_UNSIGNED = Auth(omit=signing.HEADERS)
+
 #: Paths with a documented GET.
 _PATHS = {operation.path for operation in OPERATIONS.values() if operation.method == "GET"}
 
-_UNSIGNED = Auth(omit=signing.HEADERS)
+
+def _addresses(at: Check, collection: str, own: str, *, documented: bool) -> list[str]:
+    """Returns the addresses where a GET of a resource, alone or in a list, is documented, or where not."""
+    alone = any(path.rpartition("/")[0] == at.operation.path and path.endswith("}") for path in _PATHS)
+    addresses = {f"{collection}?size={MAX_SIZE}": at.operation.path in _PATHS, f"{collection}/{own}": alone}
+    return [address for address, known in addresses.items() if known is documented]
 
 
-def _single(create: Operation) -> bool:
-    """True if a GET of one resource that an operation creates is documented."""
-    return any(path.rpartition("/")[0] == create.path and path.endswith("}") for path in _PATHS)
-
-
-def _get(target: str) -> Call:
-    return Call(None, "GET", target)
+def _undocumented(at: Check, create: Exchange) -> list[str]:
+    """Returns undocumented addresses that may show a created resource, also at the top level."""
+    collection, own = create.call.path, identifier(create)
+    top = f"/v1/{collection.rpartition('/')[2]}"
+    below = _addresses(at, collection, own, documented=False)
+    return [*below, f"{top}/{own}", f"{top}?size={MAX_SIZE}"]
 
 
 @check(RULE)
@@ -184,72 +190,42 @@ def test_undocumented_reads_are_guarded(at: Check) -> None:
     without authentication nor to another organization, also below the latter's own account; nor do documented
     paths with the id of its customer or account left empty."""
     create = creations(at.run, at.operation.id)[0].exchange
-    for what, call in _reads(at, create):
-        _judge_read(at, create, call.but(auth=_UNSIGNED), f"{what} without authentication", "primary")
-        if at.target.secondary is not None:
-            _judge_read(at, create, call, f"{what} by another organization", "secondary")
-    if at.target.secondary is not None:
-        for what, call in (*_without_parent(at, create), *_below(at, create)):
-            _judge_read(at, create, call, what, "secondary")
+    own, addresses = identifier(create), _undocumented(at, create)
+    for address in addresses:
+        what = f"GET {address} without authentication"
+        _judge_read(at, create, at.send(Call(None, "GET", address, auth=_UNSIGNED), what))
+    if at.target.secondary is None:
+        return
+    version, top, _, *rest = create.call.path.strip("/").split("/")
+    # An access check may skip an empty id.
+    nameless = "/".join(["", version, top, "", *rest])
+    addresses += _addresses(at, nameless, own, documented=True)
+    # A server may check the owner of the path only.
+    with contextlib.suppress(Inconclusive):
+        ids = at.run.account(owner="secondary").ids(at.operation.id)
+        addresses += _addresses(at, call(at.operation.id, ids).path, own, documented=False)
+    for address in addresses:
+        what = f"GET {address} by another organization"
+        _judge_read(at, create, at.send(Call(None, "GET", address), what, "secondary"))
 
 
-def _judge_read(at: Check, create: Exchange, call: Call, what: str, organization: str) -> None:
+def _judge_read(at: Check, create: Exchange, answer: Exchange) -> None:
     """Judges that an answer has no object with the id of a created resource and another documented member."""
-    answer, own, got = at.send(call, what, organization), identifier(create), ""
+    own, got = identifier(create), ""
     for each in all_objects(answer.document) if answer.succeeded else ():
         others = [name for name in documented(at.operation.id) if name != "id" and name in each]
         if each.get("id") == own and others:
             got = got or f"{answer.status} with {', '.join(['id', *others[:2]])}"
-    at.expect(RULE, f"{what}: no resource shown", unusable(answer, documented=False) or got, answer)
-
-
-def _reads(at: Check, create: Exchange) -> Iterator[tuple[str, Call]]:
-    """Undocumented GETs that may show a created resource, with their names."""
-    collection, own = create.call.path, identifier(create)
-    alone = f"/v1/{collection.rpartition('/')[2]}"
-    targets = [collection] if at.operation.path not in _PATHS else []
-    if not _single(at.operation):
-        targets.append(f"{collection}/{own}")
-    for target in (*targets, f"{alone}/{own}", f"{alone}?size={MAX_SIZE}"):
-        path = target.replace(own, "{id}").split("/")
-        yield f"GET {'/'.join(path[-2:])}", _get(target)
-
-
-def _without_parent(at: Check, create: Exchange) -> Iterator[tuple[str, Call]]:
-    """GETs of a created resource and its list with an empty first id, which an access check may skip."""
-    version, top, _, *rest = create.call.path.strip("/").split("/")
-    collection = "/".join(["", version, top, "", *rest])
-    for operation in OPERATIONS.values():
-        single = operation.path.endswith("}") and operation.path.rpartition("/")[0] == at.operation.path
-        if operation.method == "GET" and (single or operation.path == at.operation.path):
-            what = f"{operation.id} with an empty id of the {top[:-1]}, by another organization"
-            yield (
-                what,
-                _get(f"{collection}/{identifier(create)}" if single else f"{collection}?size={MAX_SIZE}"),
-            )
-
-
-def _below(at: Check, create: Exchange) -> Iterator[tuple[str, Call]]:
-    """Undocumented GETs of a created resource below another organization's path, alone and in a list, where a
-    server may check the owner of the path only."""
-    try:
-        ids = at.run.account(owner="secondary").ids(at.operation.id)
-    except Inconclusive:
-        return
-    path = at.operation.path.format(**{name: quoted(value) for name, value in ids.items()})
-    several, below = path.rpartition("/")[2], "below another organization's own path, by it"
-    if not _single(at.operation):
-        yield f"GET of a {several[:-1]} {below}", _get(f"{path}/{identifier(create)}")
-    if at.operation.path not in _PATHS:
-        yield f"GET of the {several} {below}", _get(f"{path}?size={MAX_SIZE}")
+    expected = f"{answer.purpose}: no resource shown"
+    at.expect(RULE, expected, unusable(answer, documented=False) or got, answer)
 
 
 @check("secrets.hidden", operations=("createPayoutDestination",))
 def test_undocumented_reads_are_masked(at: Check) -> None:
     """The same addresses show their own organization no full number of a destination."""
     create = creations(at.run, at.operation.id)[0].exchange
-    for what, call in _reads(at, create):
-        answer = at.send(call, what)
+    for address in _undocumented(at, create):
+        answer = at.send(Call(None, "GET", address), what := f"GET {address}")
         got = secret_in(answer, at.target, numbers_of([create]))
         at.expect("secrets.hidden", f"{what}: masked numbers", got, answer)
 
@@ -269,16 +245,18 @@ def test_undocumented_changes_are_guarded(at: Check) -> None:
     if at.target.secondary is not None:
         tries.append(("a PUT by another organization", put, "secondary"))
         tries.append(("a DELETE by another organization", delete, "secondary"))
-    if at.target.secondary is not None and at.operation.traits.draws_on_funds:
-        body = {**create.call.document, "account_id": create.call.path.split("/")[3]}
-        payout = create.call.but(operation=None, target="/v1/transfers/payouts", idempotency_key=new_key())
-        what = "a payout from another organization's account, which the body names"
-        tries.append((what, payout.with_json(body), "secondary"))
-    for what, call, organization in tries:
-        sent = [at.send(call, what, organization)]
+        if at.operation.traits.draws_on_funds:
+            body = {**create.call.document, "account_id": create.call.path.split("/")[3]}
+            payout = create.call.but(
+                operation=None, target="/v1/transfers/payouts", idempotency_key=new_key()
+            )
+            what = "a payout from another organization's account, which the body names"
+            tries.append((what, payout.with_json(body), "secondary"))
+    for what, request, organization in tries:
+        sent = [at.send(request, what, organization)]
         if sent[0].succeeded:
             # A server that answers an unknown id alike carries nothing out.
-            sent.append(at.send(call.but(target=nowhere), f"{what} of an unknown id", organization))
+            sent.append(at.send(request.but(target=nowhere), f"{what} of an unknown id", organization))
         done = sent[0].succeeded and not sent[-1].succeeded
         got = unusable(sent[0], documented=False) or (sent[0].described() if done else "")
         at.expect(RULE, f"{what}: not carried out", got, *sent)
@@ -298,17 +276,15 @@ def test_foreign_parent_in_the_query(at: Check) -> None:
     ids = {name: foreign.ids(at.operation.id)[name] for name in parameters(at.operation.id)}
     what = f"an own {read} with the ids of another organization's parents in its query"
     answer = at.send(own.call(at.operation.id).with_query(ids), what)
-    if _ids(theirs):
-        common = _ids(answer) & _ids(theirs)
-        got = unusable(answer) or (f"{len(common)} elements of the other's list" if common else "")
+    if foreign_ids := _ids(theirs):
+        common = len(_ids(answer) & foreign_ids)
+        got = unusable(answer) or (f"{common} elements of the other's list" if common else "")
         at.expect("tenancy.foreign-parent", f"{what}: none of its elements", got, answer, theirs)
 
 
 def _ids(answer: Exchange) -> set[str]:
     """The ids of a list's items, or of the resource; none in an answer without them."""
-    if not answer.succeeded:
-        return set()
-    items, own = answer.get("items"), answer.get("id")
+    items = answer.get("items") if answer.succeeded else None
     if items is MISSING:
-        return {own} if isinstance(own, str) else set()
+        items = [answer.document]
     return {*(identifiers(items) or ())}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from conformance.checks.auth_probes import AuthProbes, defects, earliest, lengthened, replayed
 from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine
 from conformance.judge.oracle import UNKNOWN
+from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
@@ -43,7 +44,7 @@ def test_nonces_are_used_once(at: Check) -> None:
     engine = probes if at.operation.is_list else probes.second
     if (astray := _astray(engine)) is not None:
         probes.nonce_replay(RULE, astray, engine.call(engine.case("", "")).signed(timestamp_offset=-2), what)
-    _shared_nonces(at, probes)
+    _judge_shared(at, probes)
     rule, identical = (
         repeated if at.operation.is_post else RULE,
         first.call.signed(timestamp=first.timestamp),
@@ -76,10 +77,13 @@ _PARTNERS = {
 }
 
 
-def _shared_nonces(at: Check, probes: AuthProbes) -> None:
-    """Judges nonces used on this operation and then on one of another method, and in the other order."""
+def _judge_shared(at: Check, probes: AuthProbes) -> None:
+    """Judges nonces used on this operation and then on one of another method, and in the other order.
+
+    A partner that fails with a third operation as well is suspect: the defect may be its own. Where all
+    partners fail, it is not."""
     here = at.operation.id
-    # A control, of the same method where there is one, to test a partner with.
+    # Of the same method where there is one.
     reads, writes = ("listAccounts", "getAccountBalances"), ("createVirtualAccount", "createBeneficiary")
     third = next(other for other in (reads if at.operation.method == "GET" else writes) if other != here)
 
@@ -87,37 +91,25 @@ def _shared_nonces(at: Check, probes: AuthProbes) -> None:
         call = probes.valid() if operation == here else at.run.account("authentication").call(operation)
         return at.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
 
-    def share(first: str, second: str) -> tuple[Exchange, str]:
+    def shared(first: str, second: str) -> Judgement:
         new = f"a valid {first}, whose nonce is used again"
         used = probes.recent if first == here else probes.passed(send(first, new))
         what = f"a nonce used before on {first}, now on {second}"
-        return send(second, what, used.nonce), what
+        return replayed(what, send(second, what, used.nonce))
 
-    _judge_shared(at, lambda partner: share(here, partner), lambda partner: share(third, partner))
-    _judge_shared(at, lambda partner: share(partner, here), lambda partner: share(partner, third))
-
-
-def _judge_shared(
-    at: Check,
-    probe: Callable[[str], tuple[Exchange, str]],
-    control: Callable[[str], tuple[Exchange, str]],
-) -> None:
-    """Judges one order of sharing a nonce with a partner.
-
-    A partner that fails with a third operation as well is suspect: the defect may be its own."""
-    suspects: list[tuple[Exchange, str]] = []
-    for partner in _PARTNERS[at.operation.method]:
-        try:
-            answer, what = probe(partner)
-            suspects.append((answer, what))
-            if replayed(what, answer)[1] == "" or replayed(what, control(partner)[0])[1] == "":
-                at.expect(RULE, *replayed(what, answer))
-                return
-        except Inconclusive as stop:
-            at.unclear(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
-    # All partners fail: the defect is not their own.
-    for answer, what in suspects[:1]:
-        at.expect(RULE, *replayed(what, answer))
+    for order in (1, -1):
+        suspects: list[Judgement] = []
+        for partner in _PARTNERS[at.operation.method]:
+            try:
+                suspects.append(shared(*(here, partner)[::order]))
+                if not suspects[-1][1] or not shared(*(third, partner)[::order])[1]:
+                    at.expect(RULE, *suspects[-1])
+                    break
+            except Inconclusive as stop:
+                at.unclear(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
+        else:
+            for judgement in suspects[:1]:
+                at.expect(RULE, *judgement)
 
 
 @check(RULE, last=True)

@@ -164,7 +164,7 @@ class SideEffects:
             effect = self._confirmed(first, again, rule == UNTOUCHED) if first.effect.doubtful else first
         except NotSeen as reason:
             if reason.look is None or self.at.usable(rule, reason.look):
-                looks = [reason.look] if reason.look else []
+                looks = filter(None, [reason.look])
                 self.at.unclear(rule, reason.reason, *looks, remedy=reason.remedy)
             return
         expected = f"no effect of {what}"
@@ -284,9 +284,8 @@ class SideEffects:
             return effects.in_list(self.operation, before.state, after.state, known)
         items = {own: item for own, item in after.state.items() if own not in known}
         new = {*after.fresh, *((after.state.keys() - before.state.keys()) if before.whole else ())}
-        return effects.in_accounts(
-            list(items.values()), [item for own, item in items.items() if own in new], sent
-        )
+        fresh = [item for own, item in items.items() if own in new]
+        return effects.in_accounts([*items.values()], fresh, sent)
 
     def _answered(self) -> Iterator[Exchange]:
         """Yields the changes of the resource accepted before the start, which a read may show late."""

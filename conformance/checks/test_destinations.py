@@ -219,7 +219,8 @@ def test_second_default(at: Check) -> None:
         at.record(rule, question, second)
         return
     listing = defaults(at, fixture, holding=identifier(second))
-    which = tuple(each.get("id") in shown_defaults(listing) for each in (first, second))
+    shown = shown_defaults(listing)
+    which = identifier(first) in shown, identifier(second) in shown
     choices = {
         (True, False): "the first stays the default",
         (False, True): "the second becomes the only default",

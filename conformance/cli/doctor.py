@@ -13,7 +13,7 @@ import textwrap
 
 from conformance._text import count, milliseconds
 from conformance.cli.main import add_base_url, add_target
-from conformance.diagnosis.examine import examine, sentences
+from conformance.diagnosis.examine import examine
 from conformance.target.file import load
 
 #: Exit status of wrong usage or if nothing can be judged, and if only some rules cannot; as in a run.
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     target = load(options.target, os.environ, options.base_url)
     print(f"Examining {target.base_url} ...", flush=True)
     examination = examine(target)
-    for diagnosis in sentences(examination):
+    for diagnosis in examination.diagnoses:
         print(f"\n{'✗' if diagnosis.stops else '!'} {diagnosis.name}")
         print(textwrap.indent(textwrap.fill(diagnosis.text, 96, break_on_hyphens=False), "  "))
     answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]

@@ -1,4 +1,4 @@
-"""Diagnoses of a base URL where nothing answers, or something other than the API: a name and a paragraph."""
+"""Diagnoses of a base URL where nothing answers, or something other than the API."""
 
 from __future__ import annotations
 
@@ -25,86 +25,82 @@ _ALERT = re.compile(
     "|ACCESS_DENIED|HANDSHAKE_FAILURE)"
 )
 
+_BASE_URL = "Check base_url; it holds everything before /v1, a path prefix included."
 
-def no_answer(examination: Examination, exchange: Exchange) -> tuple[str, str]:
-    """Diagnosis of an exchange without a readable answer."""
-    target, base_url = examination.target, examination.target.base_url
+
+def no_answer(examination: Examination, exchange: Exchange) -> None:
+    """Diagnoses an exchange without a readable answer."""
+    target, url = examination.target, examination.target.base_url
     error = (exchange.error or "").rstrip(".")
     if exchange.failure is Failure.NOT_TLS:
-        plain = base_url.replace("https://", "http://", 1)
-        return (
-            "https to an http port",
-            f"{base_url}: this port speaks plain HTTP, not TLS ({error}). Write {plain} as base_url.",
-        )
-    if exchange.failure is Failure.UNTRUSTED:
-        return (
-            "TLS certificate",
-            f"{base_url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
+        name = "https to an http port"
+        plain = url.replace("https://", "http://", 1)
+        text = f"{url}: this port speaks plain HTTP, not TLS ({error}). Write {plain} as base_url."
+    elif exchange.failure is Failure.UNTRUSTED:
+        name = "TLS certificate"
+        text = (
+            f"{url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
             "certificate, or name its authority: ca in [tls] of the target file, or the environment variable "
-            "SSL_CERT_FILE. Certificates are always verified.",
+            "SSL_CERT_FILE. Certificates are always verified."
         )
-    if exchange.failure in UNREACHABLE:
-        return (
-            "unreachable",
-            f"{base_url} cannot be reached ({error}). Start the server, or correct base_url; the suite uses "
-            "no proxy (HTTP_PROXY).",
+    elif exchange.failure in UNREACHABLE:
+        name = "unreachable"
+        text = f"{url} cannot be reached ({error}). Start the server, or correct base_url; no proxy is used."
+    elif _ALERT.search(error):
+        name = "client certificate"
+        sent = target.tls.client_certificate
+        refused = f"it does not accept {sent}" if sent else "none is named"
+        text = (
+            f"{url} asks for a client certificate; {refused} ({error}). Name one that its authority has issued "
+            "and that has not expired: client_certificate and client_key in [tls] of the target file."
         )
-    if _ALERT.search(error):
-        shown = target.tls.client_certificate
-        remedy = (
-            f"It does not accept the one of [tls] client_certificate ({shown}): name one that its authority "
-            "has issued, that has not expired, and the key of that."
-            if shown
-            else "Name one that it accepts: client_certificate and client_key in [tls] of the target file."
-        )
-        return "client certificate", f"{base_url} asks for a client certificate ({error}). {remedy}"
-    if exchange.failure is Failure.TIMED_OUT:
+    elif exchange.failure is Failure.TIMED_OUT:
+        name = "silent server"
         seconds = min(SECONDS, target.limits.request_timeout or SECONDS)
-        return (
-            "silent server",
-            f"{base_url} accepts connections, but does not answer HTTP within {seconds:g} s ({error}). Look "
-            "at the server's log, or correct base_url; behind a slow gateway, call it once before the run.",
+        text = (
+            f"{url} accepts connections, but does not answer HTTP within {seconds:g} s ({error}). Look at "
+            "the server's log, or correct base_url; behind a slow gateway, call it once before the run."
         )
-    return "no HTTP", f"{base_url} does not answer HTTP: {error}. Check base_url, its scheme and its port."
+    else:
+        name = "no HTTP"
+        text = f"{url} does not answer HTTP: {error}. Check base_url, its scheme and its port."
+    examination.found(name, text)
 
 
-def elsewhere(examination: Examination, answers: tuple[Exchange, Exchange]) -> tuple[str, str] | None:
-    """Diagnosis of answers of something other than the API; None if there is nothing to diagnose."""
-    base_url, first = examination.target.base_url, answers[0]
+def elsewhere(examination: Examination, answers: tuple[Exchange, Exchange], unsigned: bool) -> bool:
+    """Diagnoses answers of something other than the API, and returns True if there is something; `unsigned`
+    requests have credentials that nobody knows."""
+    url, first = examination.target.base_url, answers[0]
     if all(answer.status is not None and 300 <= answer.status < 400 for answer in answers):
-        where = (first.header("location") or "elsewhere")[:200]
-        return (
-            "redirect",
-            f"{base_url} redirects to {where}; signed requests are not sent on. Give the final address.",
+        name, where = "redirect", (first.header("location") or "elsewhere")[:200]
+        text = f"{url} redirects to {where}; signed requests are not sent on. Give the final address."
+    elif all(answer.throttled for answer in answers):
+        name = "rate limit"
+        text = (
+            f"{url} answers {first.status} to everything, although the suite waited. Lower --rate ([limits] "
+            "requests_per_second), or wait until the limit is lifted."
         )
-    if all(answer.throttled for answer in answers):
-        return (
-            "rate limit",
-            f"{base_url} answers {first.status} to everything, although the suite waited. Lower --rate "
-            "([limits] requests_per_second), or wait until the limit is lifted.",
+    elif any(b"plain HTTP request was sent to HTTPS port" in answer.response_body for answer in answers):
+        name, secure = "http to an https port", url.replace("http://", "https://", 1)
+        text = f"{url}: this port speaks TLS. Write {secure} as base_url."
+    elif all(_foreign(answer) for answer in answers):
+        name = "no JSON"
+        text = (
+            f"{url} {_instead(first)} (status {first.status}): that is not the Financial Accounts API. "
+            f"{_BASE_URL}{_better_base(examination)}"
         )
-    if any(b"plain HTTP request was sent to HTTPS port" in answer.response_body for answer in answers):
-        secure = base_url.replace("http://", "https://", 1)
-        return "http to an https port", f"{base_url}: this port speaks TLS. Write {secure} as base_url."
-    if all(_foreign(answer) for answer in answers):
-        return (
-            "no JSON",
-            f"{base_url} {_instead(first)} (status {first.status}): that is not the Financial Accounts API. "
-            "Check base_url; it holds everything before /v1, a path prefix included."
-            f"{_better_base(examination)}",
+    elif all(answer.status in (404, 405) for answer in answers) and (better := _better_base(examination)):
+        name, text = "base path", f"{url} is not where the API is (status {first.status}).{better}"
+    elif unsigned and first.status in (404, 405) and first.status == answers[1].status:
+        name = "base path"
+        text = (
+            f"{url}: the API refuses unknown keys first, but here a request with one is answered "
+            f"{first.described()}. {_BASE_URL}"
         )
-    if all(answer.status in (404, 405) for answer in answers) and (better := _better_base(examination)):
-        return "base path", f"{base_url} is not where the API is (status {first.status}).{better}"
-    return None
-
-
-def no_authentication(examination: Examination, exchange: Exchange) -> tuple[str, str]:
-    """Diagnosis of a server that refuses unknown credentials otherwise than for them."""
-    return (
-        "base path",
-        f"{examination.target.base_url}: the API refuses unknown keys first, but here a request with one is "
-        f"answered {exchange.described()}. Check the path; base_url holds everything before /v1.",
-    )
+    else:
+        return False
+    examination.found(name, text)
+    return True
 
 
 def _foreign(exchange: Exchange) -> bool:

@@ -21,34 +21,27 @@ _SCHEME = (
 
 def unauthenticated(examination: Examination, organization: Organization, exchange: Exchange) -> None:
     """Diagnoses why authentication refuses an organization's requests."""
-    name = organization.name
-    match exchange.error_code:
-        case "timestamp_too_old":
-            kind, reason = "clock", _clock(examination)
-        case "missing_headers":
-            kind, reason = (
-                "proxy drops headers",
-                "All four headers were sent: a proxy or gateway in front of the server, or its framework, "
-                f"drops one of {', '.join(signing.HEADERS)}. Let it pass them on.",
-            )
-        case "invalid_signature":
-            kind, reason = "signature", _signature(examination, organization)
-        case "nonce_replay":
-            kind, reason = (
-                "nonces",
-                "Every nonce was new: the server, or a proxy that sends requests twice, takes them for used.",
-            )
-        case _:
-            kind, reason = "credentials", f"Check {name}.api_key and {name}.secret."
+    name, clock = organization.name, examination.clock
+    if exchange.error_code == "timestamp_too_old":
+        kind = "clock"
+        offset = f"{clock.offset:+.0f} s from this machine's" if clock.calibrated else "unknown (no Date)"
+        now = time.strftime("%H:%M:%S", time.gmtime())
+        reason = f"Its clock, by its Date header, is {offset} ({now} UTC); set both clocks by NTP."
+    elif exchange.error_code == "missing_headers":
+        kind = "proxy drops headers"
+        reason = (
+            "All four headers were sent: a proxy or gateway in front of the server, or its framework, drops "
+            f"one of {', '.join(signing.HEADERS)}. Let it pass them on."
+        )
+    elif exchange.error_code == "invalid_signature":
+        kind, reason = "signature", _signature(examination, organization)
+    elif exchange.error_code == "nonce_replay":
+        kind = "nonces"
+        reason = "Every nonce was new: the server, or a proxy that sends requests twice, takes them for used."
+    else:
+        kind, reason = "credentials", f"Check {name}.api_key and {name}.secret."
     refused = f"The server refuses every request signed for [{name}] ({exchange.described()})."
     examination.found(kind, f"{refused} {reason}")
-
-
-def _clock(examination: Examination) -> str:
-    clock = examination.clock
-    offset = f"{clock.offset:+.0f} s from this machine's" if clock.calibrated else "unknown (no Date header)"
-    now = time.strftime("%H:%M:%S", time.gmtime())
-    return f"Its clock, by its Date header, is {offset} ({now} UTC); set both clocks by NTP."
 
 
 def _signature(examination: Examination, organization: Organization) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import httpx
 
+from conformance._text import printable
 from conformance.target.file import Organization, Target
+from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
@@ -19,6 +24,9 @@ SECONDS = 6.0
 
 #: Maximum seconds of all waits for a rate limit.
 WAITING = 8.0
+
+#: Requests that measure a rate limit.
+MEASURED = 6
 
 
 @dataclass(frozen=True)
@@ -39,10 +47,10 @@ class Examination:
 
     target: Target
     transport: httpx.BaseTransport
+    budget: Budget | None = None
     diagnoses: list[Diagnosis] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
     clock: ServerClock = field(default_factory=ServerClock)
-    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         self.samples = Samples(self.target)
@@ -78,15 +86,31 @@ class Examination:
         return self.send(organization, call("createAccount", ids, self.samples.account()))
 
     def found(self, name: str, text: str, *, stops: bool = True) -> None:
-        """Adds a diagnosis."""
-        self.diagnoses.append(Diagnosis(name, text, stops))
-
-    @property
-    def waits(self) -> int:
-        """Number of waits for a rate limit."""
-        return self._retry.waits
+        """Adds a diagnosis; its text becomes printable, without secrets."""
+        self.diagnoses.append(Diagnosis(name, printable(Redactor(self.target).text(text)), stops))
 
     @property
     def stopped(self) -> Diagnosis | None:
         """The first diagnosis that keeps all checks from a verdict."""
         return next((diagnosis for diagnosis in self.diagnoses if diagnosis.stops), None)
+
+    # ------------------------------------------------------------------ measurements
+
+    @property
+    def latency(self) -> float:
+        """Minimum latency in seconds, without connecting; 0 without any answer."""
+        return min((each.elapsed for each in self.exchanges if each.status is not None), default=0.0)
+
+    def rate_limit(self) -> float:
+        """Measures the requests a second that the server's rate limiter allows; 0 if none was met."""
+        if not self._retry.waits:
+            return 0.0
+        begun = time.monotonic()
+        throttled = any(self.listed(self.target.primary).throttled for _ in range(MEASURED))
+        return 0.0 if throttled else MEASURED / (time.monotonic() - begun)
+
+    def at_once(self, number: int) -> float:
+        """Seconds that the slowest of so many simultaneous reads takes; infinity if one is not answered."""
+        with ThreadPoolExecutor(number) as pool:
+            answers = list(pool.map(self.listed, [self.target.primary] * number))
+        return max(math.inf if answer.status is None else answer.elapsed for answer in answers)

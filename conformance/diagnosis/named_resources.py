@@ -18,27 +18,25 @@ def customer_refused(
     """Diagnoses 403 or 404 for the organization's own customer."""
     name, secondary = organization.name, examination.target.secondary
     said = " and ".join(dict.fromkeys(answer.described() for answer in answers))
+    swapped = replace(organization, customer_id=secondary.customer_id if secondary else "")
     if answers[0].status == 404:
         examination.found(
             "unknown customer",
             f"{name}.customer_id: the server does not know this customer ({said}), or base_url points to the "
             "wrong place. Check both; base_url holds everything before /v1.",
         )
-        return
-    swapped = replace(organization, customer_id=secondary.customer_id if secondary else "")
-    if secondary and organization is examination.target.primary and examination.listed(swapped).succeeded:
+    elif secondary and name == "primary" and examination.listed(swapped).succeeded:
         examination.found(
             "customers swapped",
             "primary.customer_id belongs to another organization and secondary.customer_id to the first: the "
-            "customers, or the keys, of the two are swapped. Exchange primary.customer_id and "
-            "secondary.customer_id.",
+            "customers, or the keys, of the two are swapped. Exchange them.",
         )
-        return
-    examination.found(
-        "customer of another organization",
-        f"{name}.customer_id: the server says that this customer belongs to another organization ({said}). "
-        f"Check that {name}.api_key and {name}.customer_id go together.",
-    )
+    else:
+        examination.found(
+            "customer of another organization",
+            f"{name}.customer_id: the server says that it belongs to another organization ({said}). Check "
+            f"that {name}.api_key and {name}.customer_id go together.",
+        )
 
 
 def organizations_are_one(examination: Examination) -> None:

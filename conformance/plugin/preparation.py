@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance._files import InputError
 from conformance._text import printable
 from conformance.diagnosis.examination import Examination
-from conformance.diagnosis.examine import at_once, latency, preflight, rate_limit
+from conformance.diagnosis.examine import preflight
 from conformance.plugin import embedded
 from conformance.plugin.options import Options
 from conformance.target.file import Target, build, load
@@ -68,7 +68,7 @@ def prepare(
         _wait_for(target, options.wait, budget, tell)
     tell(printable(f"conformance: examining {target.base_url}"))
     examined = preflight(target, budget=budget)
-    lanes = options.lanes or sustained(examined, latency(examined), tell)
+    lanes = options.lanes or sustained(examined, examined.latency, tell)
     target = _paced(target, examined, tell)
     return Prepared(target, lanes, examined.clock.offset, budget.admitted)
 
@@ -91,7 +91,7 @@ def suggested(latency: float) -> int:
 def sustained(examined: Examination, latency: float, tell: Tell) -> int:
     """The number of lanes at a latency in seconds, fewer where that rises with them."""
     lanes = suggested(latency)
-    while lanes > 1 and lanes * latency > CALM and at_once(examined, lanes) > CALM:
+    while lanes > 1 and lanes * latency > CALM and examined.at_once(lanes) > CALM:
         lanes //= 2
         tell(
             f"conformance: {2 * lanes} requests at once take longer than {CALM:g} s: the run keeps to "
@@ -107,7 +107,7 @@ def _limited(target: Target, options: Options) -> Target:
 
 def _paced(target: Target, examined: Examination, tell: Tell) -> Target:
     """The target, limited to the rate of a slow rate limiter if one was measured."""
-    if target.limits.requests_per_second or not 0 < (rate := rate_limit(examined)) < SLOW:
+    if target.limits.requests_per_second or not 0 < (rate := examined.rate_limit()) < SLOW:
         return target
     tell(
         f"conformance: the server limits requests (429): the run keeps to {rate:.2g} a second, as measured; "

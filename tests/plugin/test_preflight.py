@@ -13,7 +13,7 @@ import pytest
 from conformance._files import InputError
 from conformance.checks import plan
 from conformance.checks.check import run_check
-from conformance.diagnosis.examine import preflight, rate_limit
+from conformance.diagnosis.examine import preflight
 from conformance.judge.verdicts import Verdict
 from conformance.plugin import preparation
 from conformance.plugin.preparation import suggested, sustained
@@ -57,9 +57,9 @@ def test_wrong_clock() -> None:
 def test_rate_of_a_limiter_is_measured_and_kept() -> None:
     target, transport = reference()
     limited = LimitedInFront(transport, 2)
-    assert rate_limit(preflight(target, transport)) == 0
+    assert preflight(target, transport).rate_limit() == 0
     with hurried():
-        rate = rate_limit(preflight(target, limited))
+        rate = preflight(target, limited).rate_limit()
         assert 1 < rate < 3
         limits = replace(target.limits, requests_per_second=rate)
         run = Run(replace(target, limits=limits), limited)

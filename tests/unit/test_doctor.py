@@ -15,7 +15,7 @@ from conformance.cli.main import main
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts
 from conformance.diagnosis.examination import Examination
-from conformance.diagnosis.examine import examine, sentences
+from conformance.diagnosis.examine import examine
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
@@ -221,7 +221,7 @@ def test_texts_hold_no_secret_and_no_control_character() -> None:
     examination = examined(
         put("primary.secret", "wrong-secret"), lambda request: error(401, "unknown \x1b[31m wrong-secret")
     )
-    [diagnosis] = sentences(examination)
+    [diagnosis] = examination.diagnoses
     assert "wrong-secret" not in diagnosis.text and "\x1b" not in diagnosis.text
 
 

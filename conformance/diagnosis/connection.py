@@ -51,8 +51,8 @@ def no_answer(examination: Examination, exchange: Exchange) -> None:
         sent = target.tls.client_certificate
         refused = f"it does not accept {sent}" if sent else "none is named"
         text = (
-            f"{url} asks for a client certificate; {refused} ({error}). Name one that its authority has issued "
-            "and that has not expired: client_certificate and client_key in [tls] of the target file."
+            f"{url} asks for a client certificate; {refused} ({error}). Name one that its authority has "
+            "issued and that has not expired: client_certificate and client_key in [tls] of the target file."
         )
     elif exchange.failure is Failure.TIMED_OUT:
         name = "silent server"

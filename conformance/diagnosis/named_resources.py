@@ -34,8 +34,8 @@ def customer_refused(
     else:
         examination.found(
             "customer of another organization",
-            f"{name}.customer_id: the server says that it belongs to another organization ({said}). Check "
-            f"that {name}.api_key and {name}.customer_id go together.",
+            f"{name}.customer_id: this customer belongs to another organization ({said}). Check that "
+            f"{name}.api_key and {name}.customer_id go together.",
         )
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from conformance.contract import json_text
-from conformance.contract.needs import NEEDS
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.needs import NEEDS, UNBUILT
 from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
@@ -29,30 +28,32 @@ ABSENT = (404, 405, 501)
 _SHOWS = "whether operations exist"
 
 
-def missing(run: Run, operation: str) -> str:
-    """Returns the answer that shows that an operation does not exist; empty where it may exist."""
+def missing(run: Run, operation: str) -> Exchange | None:
+    """Returns the exchange that shows that an operation does not exist; None where it may exist."""
     try:
         return _ask(run, operation)
     except Inconclusive:
-        return ""
+        return None
 
 
 @once
-def _ask(run: Run, operation: str) -> str:
-    """Returns the answer to a valid request, if it is that of an undocumented path; else empty."""
+def _ask(run: Run, operation: str) -> Exchange | None:
     if operation in run.succeeded:
-        return ""
+        return None
     # A new account: what this creates must not interfere with checks.
     fixture = run.account(purpose_of(operation), fresh=True)
     valid = fixture.call(operation)
     # A new resource may show late; a server that lacks many operations is waited for once.
     answer = run.lag.eventually(
         _SHOWS,
-        lambda: run.send(fixture.client, valid, f"does {operation} exist?"),
+        lambda: run.send(fixture.client, valid, "does the operation exist?"),
         lambda answer: answer.status != 404 or not _says_absent(run, answer),
         in_vain=1,
     )
-    return answer.described() if _says_absent(run, answer) else ""
+    if not _says_absent(run, answer):
+        return None
+    run.invariants.absent(answer)
+    return answer
 
 
 def _says_absent(run: Run, answer: Exchange) -> bool:
@@ -86,47 +87,36 @@ def _words(answer: Exchange) -> str:
     return json.dumps(sorted(document) if isinstance(document, dict) else text)
 
 
-def found(run: Run) -> dict[str, str]:
-    """Returns the operations known not to exist, each with the answer that shows it."""
-    said = {operation: run.cache.find(("_ask", operation)) for operation in OPERATIONS}
-    return {operation: text for operation, text in said.items() if text}
-
-
 def explained(run: Run, cells: Iterable[Cell], exchanges: Sequence[int]) -> list[Cell]:
     """Makes cells of a check inconclusive that only show, by the check's exchanges, that an operation does
     not exist."""
     return [_explained(run, cell, exchanges) for cell in cells]
 
 
-def lacks(run: Run, numbers: Iterable[int]) -> str:
-    """Returns the missing operation that one of these exchanges was sent to; else empty."""
+def lacks(run: Run, numbers: Iterable[int]) -> Exchange | None:
+    """Returns what shows that the operation of one of these exchanges does not exist; else None."""
     for number in numbers:
         exchange = run.exchange(number)
         if exchange is None or exchange.operation is None or exchange.status not in ABSENT:
             continue
-        if missing(run, exchange.operation):
-            return exchange.operation
-    return ""
+        if proof := missing(run, exchange.operation):
+            return proof
+    return None
 
 
 def _explained(run: Run, cell: Cell, exchanges: Sequence[int]) -> Cell:
     unjudged = bool(cell.unclear or cell.no_occasion)
     if not cell.violations and not unjudged:
         return cell
-    operation = lacks(run, cell.exchanges[:1] if cell.violations else reversed(exchanges))
-    if not operation and unjudged:
+    proof = lacks(run, cell.exchanges[:1] if cell.violations else reversed(exchanges))
+    if not proof and unjudged:
         # What the check needs may have been refused long before, outside its exchanges.
         needed = (*NEEDS[cell.operation], cell.operation)
-        operation = next((name for name in needed if missing(run, name)), "")
-    if not operation:
+        proof = next(filter(None, (missing(run, name) for name in needed)), None)
+    if not proof:
         return cell
-    reason = f"this needs {operation}, which does not exist"
-    if operation == cell.operation:
-        answer = missing(run, operation)
-        reason = (
-            f"{operation} does not exist: a valid request was answered {answer}, as an undocumented path is"
-        )
-    unclear = Unclear(reason, exchanges=tuple(cell.exchanges), lacks=operation)
+    reason = f"this needs {proof.operation}, which does not exist"
+    unclear = Unclear(reason, UNBUILT, exchanges=(proof.number,))
     if cell.no_occasion:
         return replace(cell, no_occasion=unclear).decide()
     return replace(cell, broken=0, violations=[], unclear=[unclear]).decide()

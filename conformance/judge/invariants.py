@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from conformance._text import count
 from conformance.contract import signing
 from conformance.contract.fields import request_fields
+from conformance.contract.needs import UNBUILT, waiting
 from conformance.contract.operations import error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
@@ -26,6 +28,7 @@ LOST = "http.lost-requests"
 #: The rules judged here.
 INVARIANTS = (
     "http.no-server-error",
+    UNBUILT,
     LOST,
     "http.success-json",
     "http.content-type",
@@ -170,6 +173,13 @@ class Invariants:
         got = f"no answer: {exchange.error}"
         self._judge("http.no-server-error", exchange, got, "an answer with a status below 500")
 
+    def absent(self, exchange: Exchange) -> None:
+        """Judges a valid request whose answer shows that its operation does not exist."""
+        number = len(waiting(exchange.operation or ""))
+        needed = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
+        got = f"{exchange.described()}, as an undocumented path is answered{needed}"
+        self._judge(UNBUILT, exchange, got, "an answer of its own to a valid request")
+
     def _lost_requests(self, exchange: Exchange) -> None:
         """Counts lost requests; a few are no violation, since connections go stale."""
         operation = exchange.operation
@@ -220,6 +230,7 @@ class Invariants:
         operation = exchange.operation
         if operation is None:
             return
+        self._judge(UNBUILT, exchange)
         if exchange.document is MISSING:
             got = f"{exchange.status} with {exchange.unread}"
             self._judge("http.success-json", exchange, got, "a 2xx answer with a JSON body")

@@ -5,7 +5,7 @@ The controller adds up the ledgers of workers; the results document is the sum w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from conformance._records import says
 from conformance._text import clean
+from conformance.contract.needs import UNBUILT
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level, Side
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import ExchangeRecord
@@ -44,11 +45,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     #: Operation, or "" -> latency of its answers.
     latency: dict[str, Latency] = {}
     created: list[CreatedRecord] = []
-    #: Operations that are not implemented -> the answer that says so.
-    missing: dict[str, str] = {}
     errors: list[str] = []
-    #: Missing operations in the list of known failures -> its reasons.
-    known_missing: dict[str, str] = {}
     #: Reason why the run gave the server up; empty if it did not.
     lost: str = ""
     #: Number of requests, number of waits after 429 and 503, and seconds waited.
@@ -119,20 +116,17 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         for operation, row in other.latency.items():
             self.latency.setdefault(operation, Latency(operation)).merge(row)
         self.created += other.created
-        self.lack(other.missing)
-        self.known_missing |= other.known_missing
         self.errors += other.errors
         self.lost = self.lost or other.lost
         self.sent += other.sent
         self.waits += other.waits
         self.waited += other.waited
-
-    def lack(self, missing: Mapping[str, str]) -> None:
-        """Marks operations as missing, except those that have succeeded: under eventual consistency an early
-        404 may mislead a worker."""
-        succeeded = {name for name, row in self.latency.items() if row.succeeded}
-        self.missing |= missing
-        self.missing = {name: said for name, said in self.missing.items() if name not in succeeded}
+        succeeded = {operation for operation, row in self.latency.items() if row.succeeded}
+        for cell in self.cells:
+            # Under eventual consistency an early 404 may mislead a worker.
+            if cell.rule == UNBUILT and cell.violations and cell.operation in succeeded:
+                cell.broken, cell.violations = 0, []
+                cell.decide()
 
     def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Cell]:
         """Cells with one of these verdicts, in catalogue order."""

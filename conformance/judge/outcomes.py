@@ -33,7 +33,6 @@ class Unclear(msgspec.Struct, frozen=True, omit_defaults=True):
     cause: Annotated[str, says("The rule whose violation may be behind it.")] = ""
     remedy: Annotated[str, says("What the user can do so that it can be judged.")] = ""
     exchanges: Annotated[tuple[int, ...], says("The exchanges behind it, by number.")] = ()
-    lacks: Annotated[str, says("The operation whose absence is the reason; or empty.")] = ""
 
 
 #: What was got: empty if the expectation holds.

@@ -229,10 +229,14 @@ class Scope:
         return self.cells is None or (rule, operation) in self.cells
 
     def reports(self, rule: str, operation: str, broken: bool) -> bool:
-        """True if a rule of every response is reported: of what others need, too, if it was answered 5xx."""
+        """True if a rule of every response is reported: of what others need, too, if it is missing, or was
+        answered 5xx."""
         if self.covers(rule, operation):
             return True
-        return broken and rule == CRASH and any(rule == CRASH for rule, _ in self.cells or ())
+        from conformance.contract.needs import UNBUILT
+
+        crash = rule == CRASH and any(rule == CRASH for rule, _ in self.cells or ())
+        return broken and (crash or rule == UNBUILT)
 
     def wants(self, job: Job) -> bool:
         """True if a test judges a selected cell: a check of its rule and operation; for a rule of every

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from conformance.checks import presence
 from conformance.checks.check import CheckDefinition, run_check
+from conformance.contract.needs import UNBUILT
 from conformance.fuzz.exploration import Exploration, FuzzSettings
 from conformance.judge.cells import EVERY_RESPONSE, Cell
 from conformance.judge.exchanges import exchange_record
@@ -233,7 +234,6 @@ class Worker:
         ledger.sent, ledger.waits, ledger.waited = map(operator.sub, sent, self._sent)
         self._sent = sent
         ledger.lost = clean(run.lost)
-        ledger.missing = {name: clean(said) for name, said in presence.found(run).items()}
         ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in run.made.take()]
         return ledger
 
@@ -267,14 +267,12 @@ class Worker:
         ]:
             # Asking sends a request, which is judged like any other: before the tallies are read.
             for key in unasked:
-                violations = tallies[key].violations
-                self._absent[key] = bool(violations) and bool(
-                    presence.lacks(self.run, violations[0].exchanges[:1])
-                )
+                first = tallies[key].violations[:1] if key[0] != UNBUILT else []
+                self._absent[key] = any(presence.lacks(self.run, each.exchanges[:1]) for each in first)
         for key, tally in tallies.items():
             known, broken = self._reported.get(key), tally.broken > 0
-            # A rate of lost requests can only be judged at the end.
-            news = key[0] != LOST and (known is None or (broken and not known.broken))
+            # Only at the end is it known how many requests were lost, and what never succeeded.
+            news = key[0] not in (LOST, UNBUILT) and (known is None or (broken and not known.broken))
             if not (last or news) or not self.scope.reports(*key, broken):
                 continue
             if broken and self._absent[key]:

@@ -22,7 +22,6 @@ from conformance.report.document import (
     FORMAT,
     KNOWN,
     Document,
-    MissingRecord,
     OperationRecord,
     RuleRecord,
     RunRecord,
@@ -63,11 +62,6 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         exchanges=document_exchanges(ledger.cells, ledger.exchanges),
         errors=tuple(map(clean, ledger.errors)),
         lost=clean(ledger.lost),
-        missing=tuple(
-            MissingRecord(name, clean(ledger.missing[name]), clean(ledger.known_missing.get(name, "")))
-            for name in OPERATIONS
-            if name in ledger.missing
-        ),
         created=tuple(sorted(ledger.created, key=lambda one: (one.operation, one.path, one.id))),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from conformance.contract.needs import NEEDS, UNBUILT
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.ledger import Ledger
@@ -20,16 +21,15 @@ WORST = "client.retry-key"
 def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     """The causes of all violations: required before implied, new before known, wide before narrow.
 
-    Every violated cell is in exactly one cause; its consequences include cells that it left inconclusive. New
-    and known violations of a rule are two causes.
+    Every violated cell is in exactly one cause; its consequences include cells that it left unjudged. New and
+    known violations of a rule are two causes.
     """
     violated = {cell.key: cell for cell in ledger.cells if cell.violations}
     parents = {key: _parent(ledger, cell, violated) for key, cell in violated.items()}
     _gather(violated, parents)
     effects = list(violated.items())
-    for cell in ledger.with_verdict(Verdict.INCONCLUSIVE):
-        behind = (key for unclear in cell.unclear for key in _behind(ledger, cell, unclear, violated))
-        effects += [(key, cell) for key in [*behind][:1]]
+    for cell in ledger.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN):
+        effects += [(key, cell) for key in [*_hindrances(ledger, cell, violated)][:1]]
     members = grouped(((_root(key, parents)[0], bool(violated[key].known)), cell) for key, cell in effects)
     records = []
     for (rule, known), cells in members.items():
@@ -37,7 +37,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
         consequences = (cell.key for cell in cells if not cell.violations or cell.rule != rule)
         record = CauseRecord(rule, own, tuple(CellKey(*key) for key in consequences))
         implied = ALL_RULES[rule].level is not Level.REQUIRED
-        records.append(((rule != WORST, implied, known, -len(own)), record))
+        records.append(((rule not in (WORST, UNBUILT), implied, known, -len(own)), record))
     return tuple(record for _, record in sorted(records, key=lambda pair: pair[0]))
 
 
@@ -88,6 +88,15 @@ def _behind(
             continue
         if (effect.cause, exchange.operation) in violated:
             yield effect.cause, exchange.operation or ""
+
+
+def _hindrances(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Iterator[Key]:
+    """The violated cells that kept a cell from being judged."""
+    for unclear in cell.unclear or filter(None, [cell.no_occasion]):
+        yield from _behind(ledger, cell, unclear, violated)
+    if cell.verdict is Verdict.NOT_RUN and not ledger.narrowed:
+        needed = ((UNBUILT, name) for name in (*NEEDS[cell.operation], cell.operation))
+        yield from (key for key in needed if key in violated)
 
 
 def _parent(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Key | None:

@@ -197,14 +197,6 @@ class CauseRecord(msgspec.Struct, frozen=True):
     ]
 
 
-class MissingRecord(msgspec.Struct, frozen=True):
-    """An operation that does not exist."""
-
-    operation: Annotated[str, says("Its operationId.")]
-    answered: Annotated[str, says("How the valid request was answered.")]
-    known: Annotated[str, says("Why the list of known failures has it; empty where it does not.")] = ""
-
-
 class Document(msgspec.Struct, frozen=True):
     """The results of a run."""
 
@@ -242,13 +234,6 @@ class Document(msgspec.Struct, frozen=True):
     ]
     errors: Annotated[tuple[str, ...], says("Errors of the suite itself.")]
     lost: Annotated[str, says("How the server was lost during the run; empty if it was not.")]
-    missing: Annotated[
-        tuple[MissingRecord, ...],
-        says(
-            "Operations that do not exist: a valid request was answered as an undocumented path is. They "
-            "fail the run, but for those that are known."
-        ),
-    ] = ()
     created: Annotated[
         tuple[CreatedRecord, ...],
         says("What the run created and left behind, as far as answers told: the API has no way to delete."),

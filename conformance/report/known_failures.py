@@ -6,9 +6,8 @@
     reason = "paging is rewritten in the next release"
     expires = 2027-03-31             # optional: the last day on which the entry counts
 
-An operation that does not exist yet is listed as the rule operation.missing. A listed failure stays visible.
-An entry that has expired, or whose violation is gone, fails the run, so that the list shrinks as the server
-is mended.
+A listed failure stays visible. An entry that has expired, or whose violation is gone, fails the run, so that
+the list shrinks as the server is mended.
 """
 
 from __future__ import annotations
@@ -24,15 +23,11 @@ from msgspec.structs import replace
 
 from conformance._files import InputError, read_toml, toml_string, written
 from conformance._text import clean, one_line, printable
-from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import HELD, VIOLATIONS, Verdict
+from conformance.judge.verdicts import HELD, Verdict
 from conformance.report.document import KnownFailureRecord
-
-#: The rule of operations that do not exist.
-MISSING = "operation.missing"
 
 #: The members of an entry; the last one is optional.
 _KEYS = ("rule", "operation", "reason", "expires")
@@ -73,13 +68,11 @@ class KnownFailures:
         return cls([*entries.values()], str(path))
 
     def apply(self, ledger: Ledger) -> tuple[KnownFailureRecord, ...]:
-        """Marks the violations and missing operations that are listed; returns the entries, stale ones with
-        the reason.
+        """Marks the violations that are listed; returns the entries, stale ones with the reason.
 
-        An entry is stale if it has expired, if its rule held on every operation it covers, or if the
-        operation exists now. Cells that were not run, or are inconclusive, make no entry stale.
+        An entry is stale if it has expired, or if its rule held on every operation it covers. Cells that were
+        not run, or are inconclusive, make no entry stale.
         """
-        ledger.known_missing.clear()
         for cell in ledger.cells:
             cell.known = ""
         entries = [
@@ -87,12 +80,8 @@ class KnownFailures:
             for entry in self.entries
         ]
         for entry in entries:
-            if entry.stale:
-                continue
-            if entry.rule == MISSING and entry.operation in ledger.missing:
-                ledger.known_missing[entry.operation] = entry.reason
             for cell in _cells(entry, ledger):
-                if cell.violations:
+                if cell.violations and not entry.stale:
                     cell.known = cell.known or entry.reason
         return tuple(entries)
 
@@ -110,10 +99,6 @@ class KnownFailures:
         """The reason to delete an entry; empty without one."""
         if self._expired(entry):
             return f"it expired on {entry.expires}"
-        if entry.rule == MISSING:
-            verdicts = {cell.verdict for cell in ledger.cells if cell.operation == entry.operation}
-            exists = entry.operation not in ledger.missing and verdicts & {*HELD, *VIOLATIONS}
-            return f"{entry.operation} exists now" if exists else ""
         verdicts = {cell.verdict for cell in _cells(entry, ledger)} - {Verdict.NOT_APPLICABLE}
         holds = verdicts and verdicts <= {*HELD}
         where = "every operation" if entry.operation == "*" else entry.operation
@@ -122,7 +107,7 @@ class KnownFailures:
 
 def _cells(entry: KnownFailureRecord, ledger: Ledger) -> list[Cell]:
     """The cells that an entry covers."""
-    operations = () if entry.rule == MISSING else RULES[entry.rule].operations
+    operations = RULES[entry.rule].operations
     return [ledger.cell(entry.rule, name) for name in operations if entry.operation in (name, "*")]
 
 
@@ -135,11 +120,11 @@ def _mistake(row: dict[str, Any]) -> str:
         if not isinstance(row.get(key), str) or not row[key].strip():
             return f"{key}: it should be a non-empty string; each entry has {', '.join(_KEYS[:3])}."
     rule, operation, expires = row["rule"], row["operation"], row.get("expires", date.max)
-    if rule != MISSING and rule not in RULES:
+    if rule not in RULES:
         return f"rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
-    if rule != MISSING and RULES[rule].level is Level.OPEN:
+    if RULES[rule].level is Level.OPEN:
         return f"rule: {rule} is open in the specification, so it never fails; delete the entry."
-    about = [*OPERATIONS] if rule == MISSING else [*RULES[rule].operations, "*"]
+    about = [*RULES[rule].operations, "*"]
     if operation not in about:
         return f"operation: {rule} is not about {operation!r}; it is about {', '.join(about)}."
     try:
@@ -163,9 +148,6 @@ def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) 
     for entry in known.entries if known else ():
         if known and not known._stale(entry, ledger):
             lines += _table(entry.rule, entry.operation, entry.reason, entry.expires)
-    for operation in ledger.missing:
-        if operation not in ledger.known_missing:
-            lines += _table(MISSING, operation, _UNREASONED)
     for cell in ledger.cells:
         if cell.violations and not cell.known:
             lines += _table(cell.rule, cell.operation, _UNREASONED, got=cell.violations[0].got)

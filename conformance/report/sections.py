@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance._text import count, listed, one_line, visible
-from conformance.contract.needs import first, waiting
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report.commands import reproduction
@@ -69,13 +68,6 @@ class Section:
 #: The sections, the most urgent first.
 _SECTIONS = (
     Section("errors", "Errors of the suite itself", "suite"),
-    Section(
-        "lacking",
-        "Not implemented",
-        "bad",
-        "A valid request to these operations was answered like one to an undocumented path. No other rule "
-        "fails because of it.",
-    ),
     Section("broken", "What is broken", "bad"),
     Section("stale", "Known failures to delete", "bad"),
     Section(
@@ -104,7 +96,6 @@ def sections(document: Document) -> list[Section]:
 def _items(document: Document) -> Iterator[tuple[str, Item]]:
     """The items of all sections, each with the name of its section."""
     yield from (("errors", Item(one_line(error, 600))) for error in dict.fromkeys(document.errors))
-    yield from (("lacking", item) for item in _missing(document))
     for cause in _causes(document):
         name = "known" if cause.known else "broken" if cause.failing else "warnings"
         yield name, _violation(document, cause)
@@ -239,16 +230,6 @@ def _further(document: Document, cause: Cause) -> Iterator[Fact]:
 # ---------------------------------------------------------------------- what else fails a run
 
 
-def _missing(document: Document) -> Iterator[Item]:
-    missing = [record.operation for record in document.missing]
-    for record in document.missing:
-        number = len(waiting(record.operation))
-        needed = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
-        known = f"; known: {record.known}" if record.known else ""
-        step = (Fact("next", first(missing)),) if record is document.missing[-1] else ()
-        yield Item(f"{record.operation}: {record.answered}{needed}{known}", step)
-
-
 def _stale(document: Document) -> Iterator[Item]:
     source = document.run.options.get("known-failures", "the list")
     for entry in document.known_failures:
@@ -264,12 +245,9 @@ def _stale(document: Document) -> Iterator[Item]:
 
 def _inconclusive(document: Document) -> Iterator[Item]:
     """Inconclusive cells by remedy, else by reason, the largest group first; without consequences."""
-    lacking = {record.operation for record in document.missing}
-    unheard = f"no check could judge this without {listed(lacking, 3)}" if lacking else "no check judged this"
+    unheard = "no check judged this"
     groups = grouped((cell.decisive.remedy or cell.summary or unheard, cell) for cell in _unjudged(document))
     for cells in sorted(groups.values(), key=lambda cells: -len(cells)):
-        if all(cell.operation in lacking for cell in cells):
-            continue
         (reason, _), *others = Counter(cell.summary or unheard for cell in cells).most_common()
         more = f" (and {count(len(others), 'similar reason')})" if others else ""
         rules = grouped((cell.rule, cell.operation) for cell in cells)

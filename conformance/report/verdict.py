@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from conformance._text import clean, count, listed
-from conformance.contract.needs import first, waiting
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.needs import UNBUILT
 from conformance.contract.rules import Level, Side
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
@@ -113,33 +112,22 @@ class Decision:
         return [cell for cell in cells if not cell.known]
 
     @cached_property
-    def lacking(self) -> list[str]:
-        """The operations that are missing, and not known to be."""
-        missing = self.ledger.missing.keys() - self.ledger.known_missing.keys()
-        return [name for name in OPERATIONS if name in missing]
+    def excused(self) -> list[Cell]:
+        """The cells that were not judged only because of operations that are known to be missing."""
+        known = {cell.operation for cell in self.known if cell.rule == UNBUILT}
+        missing = (one for one in self.causes if one.rule == UNBUILT and known.issuperset(one.operations))
+        waiting = [self.ledger.cell(*one.key) for cause in missing for one in cause.consequences]
+        unjudged = (cell for cell in waiting if not cell.violations)
+        return [cell for cell in unjudged if all(one.cause == UNBUILT for one in cell.unclear)]
 
     @cached_property
     def unjudged(self) -> list[Cell]:
         """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed,
-        unless excused by a known missing operation."""
+        unless they are excused."""
         verdicts = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
+        excused = {cell.key for cell in self.excused}
         cells = self.ledger.with_verdict(*verdicts, levels=self.gating)
-        return [cell for cell in cells if not self._excuses(cell)]
-
-    def _excuses(self, cell: Cell) -> bool:
-        """True if a cell was not judged only because of operations that are known to be missing."""
-        known = self.ledger.known_missing
-        if cell.verdict is Verdict.NOT_RUN:
-            return any(cell.operation in (name, *waiting(name)) for name in known)
-        return cell.verdict is Verdict.INCONCLUSIVE and all(one.lacks in known for one in cell.unclear)
-
-    @property
-    def _excused(self) -> str:
-        """The numbers of known failures and known missing operations, in words."""
-        words = [count(len(self.known), "known failure")] if self.known else []
-        if missing := len(self.ledger.known_missing):
-            words.append(f"{count(missing, 'operation')} known to be missing")
-        return " and ".join(words)
+        return [cell for cell in cells if cell.key not in excused]
 
     @property
     def _lost(self) -> str:
@@ -181,18 +169,10 @@ class Decision:
         return None
 
     def _broken(self) -> _Verdict | None:
-        titles, clauses = [], []
-        if self.lacking:
-            number = count(len(self.lacking), "operation")
-            titles.append(f"{number} missing")
-            clauses.append(f"it lacks {number} ({listed(self.lacking, 4)}); build {first(self.lacking)} next")
-        if self.violations:
-            titles.append(f"{_rules(self.violations)} broken")
-            clauses.append(f"it breaks {self._rules_broken}")
-        if not titles:
+        if not self.violations:
             return None
-        sentence = f"The {self.ledger.side} does not conform: {'; '.join(clauses)}."
-        return "violations", ", ".join(titles), sentence
+        sentence = f"The {self.ledger.side} does not conform: it breaks {self._rules_broken}."
+        return "violations", f"{_rules(self.violations)} broken", sentence
 
     def _outdated(self) -> _Verdict | None:
         lines = [str(entry.line) for entry in self.known_failures if entry.stale]
@@ -240,15 +220,16 @@ class Decision:
             sentence = f"No violation in {selection}: {self._cells_passed}, {left:,} more were not exercised."
             return "partial", "partial", sentence
         whose = " of the embedded reference server" if self.run.embedded else ""
+        known = count(len(self.known), "known failure") if self.known else ""
         rest = f"{left:,} were left out" if left else "generated and further requests were left out"
-        numbers = ", ".join(filter(None, (self._cells_passed, self._excused, rest)))
+        numbers = ", ".join(filter(None, (self._cells_passed, known, rest)))
         sentence = f"Partial: no violation in the part{whose} that was run ({selection}): {numbers}."
         return "partial", "partial", sentence
 
     def _whole(self) -> _Verdict:
-        if self._excused:
+        if self.known:
             server = "embedded reference server" if self.run.embedded else "server"
-            title = f"conforms but for {self._excused}"
+            title = f"conforms but for {count(len(self.known), 'known failure')}"
             sentence = f"The {server} {title}: {self._cells_passed}, and no new violation was seen."
             return "known failures", title, sentence
         hold = f"{_rules(self._passed)} hold on every operation ({self._cells_passed})"
@@ -270,12 +251,9 @@ class Decision:
             notes.append(f"{several} on {_rules(warnings)} that the specification only implies")
         if self.known and name not in ("known failures", "partial"):
             notes.append(count(len(self.known), "known failure"))
-        if ledger.known_missing:
-            levels = (Level.REQUIRED, Level.IMPLIED)
-            cells = ledger.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=levels)
-            excused = count(sum(map(self._excuses, cells)), "cell")
-            names = listed(list(ledger.known_missing), 4)
-            notes.append(f"{excused} not judged for want of {names}, known to be missing")
+        if self.excused:
+            cells = count(len(self.excused), "cell")
+            notes.append(f"{cells} not judged for want of operations that are known to be missing")
         if self.violations and self.unjudged:
             notes.append(f"{count(len(self.unjudged), 'cell')} could not be exercised")
         absent = ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)

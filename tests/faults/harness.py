@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from conformance.checks import load_checks
+from conformance.checks import load_checks, presence
 from conformance.checks.check import CheckDefinition, run_check
+from conformance.contract.needs import UNBUILT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import EVERY_RESPONSE, Cell
@@ -114,6 +115,7 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[CheckDefinition, str]]) -
     run, outcome = run_on_fault(behaviour), Outcome()
     for check, operation in checks:
         run_one(check, operation, run, outcome)
+        presence.missing(run, operation)
     _passive(run, outcome)
     outcome.ledger.sent = run.sent
     return outcome
@@ -142,6 +144,9 @@ def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
         yield
     if fault.rule not in INVARIANTS:
         return
+    if fault.rule == UNBUILT:
+        presence.missing(run, fault.operation)
+        yield
     for _ in _valid_calls(fault.operation, run):
         yield
     for check in sorted(load_checks().values(), key=_last):

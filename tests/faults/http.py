@@ -160,6 +160,12 @@ def _lost(self: Any, ctx: Context, response: Response) -> Response:
     return response.with_header(NO_ANSWER, b"1") if answered % self.value == 0 else response
 
 
+faults["operation.missing"] |= {
+    "The operation does not exist: its path is answered like any undocumented one.": refusing(
+        "stages", "unknown_path"
+    ),
+}
+
 faults["http.lost-requests"] |= {
     "One of so many requests is not answered; sent once more, it is.": answer(_lost, each=(8, 15))
 }

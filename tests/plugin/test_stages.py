@@ -6,14 +6,19 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import plan, presence
+from conformance.contract.needs import UNBUILT
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.plugin.worker import Worker
 from conformance.reference.serving.in_process import InProcessTransport
+from conformance.report.causes import causes
 from conformance.wire.messages import Call
 from conformance.world.run import Run
 from tests.support.report_samples import exchange
+from tests.support.report_samples import judged as judged_cell
 from tests.support.runs import run_on
 from tests.support.stages import Stage
 from tests.variants.hurry import hurried
@@ -46,13 +51,17 @@ def judged() -> Ledger:
     return ledger
 
 
-def test_missing_operations_are_named(judged: Ledger) -> None:
-    assert set(judged.missing) >= REACHABLE
-    assert not set(judged.missing) & set(BUILT)
+def test_missing_operations_are_named_and_no_other_rule_fails(judged: Ledger) -> None:
+    violated = {cell.key for cell in judged.cells if cell.violations}
+    assert violated >= {(UNBUILT, operation) for operation in REACHABLE}
+    assert not [key for key in violated if key[0] != UNBUILT or key[1] in BUILT]
 
 
-def test_no_other_rule_fails_for_a_missing_operation(judged: Ledger) -> None:
-    assert not [cell.summary for cell in judged.cells if cell.verdict.is_violation]
+def test_what_needs_a_missing_operation_is_its_consequence(judged: Ledger) -> None:
+    [cause] = causes(judged)
+    following = {cell.key for cell in cause.consequences}
+    unjudged = judged.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=[Level.REQUIRED])
+    assert not [cell.key for cell in unjudged if cell.operation in REACHABLE and cell.key not in following]
 
 
 def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:
@@ -60,9 +69,10 @@ def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:
 
 
 def test_an_operation_that_succeeded_once_is_not_missing() -> None:
-    results = Ledger.of_catalogue(None)
-    results.lack({"getBeneficiary": "404", "listWallets": "404"})
+    results, another = Ledger.of_catalogue(None), Ledger()
+    for operation in ("getBeneficiary", "listWallets"):
+        another.add(judged_cell(UNBUILT, operation, Verdict.FAILED))
     for status in (404, None, 200):
         results.measure(exchange(1, status=status, call=Call("getBeneficiary", "GET", "/")))
-    results.lack({"getBeneficiary": "404"})
-    assert results.missing == {"listWallets": "404"}
+    results.merge(another)
+    assert [cell.operation for cell in results.cells if cell.violations] == ["listWallets"]

@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance._files import InputError
+from conformance.contract.needs import UNBUILT
 from conformance.contract.rules import RULES, Level
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import KNOWN
-from conformance.report.known_failures import MISSING, KnownFailures, write_known
+from conformance.report.known_failures import KnownFailures, write_known
 from conformance.report.sections import sections
-from tests.support.report_samples import WALK, decided, document, judged, whole_run
+from conformance.wire.messages import Call
+from tests.support.report_samples import WALK, decided, document, exchange, judged, keep, whole_run
 
 
 def load(tmp_path: Path, text: str, today: date = date(2026, 11, 21)) -> KnownFailures:
@@ -191,22 +193,26 @@ def test_entries_survive_when_the_list_is_written_anew_but_stale_ones(tmp_path: 
 
 def lacking(operation: str = "createWallet") -> Ledger:
     """Returns the ledger of a run on a server without an operation that two cells depend on."""
-    unclear = Unclear("this needs it", lacks=operation)
+    unclear = Unclear("this needs it", UNBUILT, exchanges=(1,))
     keys = (("create.echo", operation), WALK)
-    results = whole_run(None, *(judged(*key, Verdict.INCONCLUSIVE, unclear=unclear) for key in keys))
-    results.missing[operation] = "404 without error type and code"
+    results = whole_run(
+        None,
+        judged(UNBUILT, operation, Verdict.FAILED),
+        *(judged(*key, Verdict.INCONCLUSIVE, unclear=unclear) for key in keys),
+    )
+    keep(results, exchange(1, status=404, call=Call(operation, "POST", "/")))
     return results
 
 
 def missing(operation: str = "createWallet", **further: str) -> str:
-    return entry(MISSING, operation, "in the next release", **further)
+    return entry(UNBUILT, operation, "in the next release", **further)
 
 
 def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path: Path) -> None:
     decision = decided(lacking(), known=load(tmp_path, missing()))
     assert (decision.exit_status, decision.name) == (0, "known failures")
-    assert "conforms but for 1 operation known to be missing" in decision.sentence
-    assert any("2 cells not judged for want of createWallet" in note for note in decision.notes)
+    assert "conforms but for 1 known failure" in decision.sentence
+    assert any("2 cells not judged for want of operations" in note for note in decision.notes)
 
 
 @pytest.mark.parametrize(
@@ -229,11 +235,7 @@ def test_a_cell_inconclusive_for_another_reason_stays_incomplete(tmp_path: Path)
     assert decided(results, known=load(tmp_path, missing())).name == "incomplete"
 
 
-def test_missing_operations_are_written_and_read_back(tmp_path: Path) -> None:
-    results = lacking()
-    known = KnownFailures.load(write_known(results, tmp_path / "written.toml"))
-    assert [(listed.rule, listed.operation) for listed in known.entries] == [(MISSING, "createWallet")]
-    assert decided(results, known=known).exit_status == 0
-    # Entries that the run did not judge stay listed.
-    nothing = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
-    assert [listed.operation for listed in nothing.entries] == ["createWallet"]
+def test_entries_that_a_run_did_not_judge_stay_listed(tmp_path: Path) -> None:
+    known = load(tmp_path, missing())
+    again = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
+    assert [listed.operation for listed in again.entries] == ["createWallet"]

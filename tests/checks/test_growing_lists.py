@@ -13,7 +13,6 @@ from conformance.checks.check import Check, run_check
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect
-from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.world.known_lists import large_list, small_list
@@ -34,21 +33,6 @@ def test_checks_that_create_accounts_leave_the_judged_list_alone() -> None:
     before = run.send(run.client(), listed, "the list").get("total")
     run.account(fresh=True).create("createBeneficiary")
     assert run.send(run.client(), listed, "the list").get("total") == before
-
-
-def test_late_read_of_a_list_leaves_out_what_may_not_show_yet() -> None:
-    run = run_on()
-    fixture = run.account(fresh=True)
-    page = fixture.call("listVirtualAccounts").with_query("page=1&size=100")
-    run.send(fixture.client, page, "the empty list")
-    long_ago, lately = (fixture.create("createVirtualAccount") for _ in range(2))
-    long_ago.started -= 60
-    waits: list[float] = []
-    run.pause = waits.append
-    check = load_checks()["test_late.test_lists_after_a_while"]
-    [cell], numbers = run_check(check, "listVirtualAccounts", run)
-    assert cell.verdict is Verdict.PASSED and not waits
-    assert long_ago.number in numbers and lately.number not in numbers
 
 
 # ---------------------------------------------------------------------- pre-populated accounts

@@ -132,7 +132,10 @@ class Filtered:
             return
         at.expect(rule, *fitting(exchange))
         if "list.complete" in at.rules:
-            at.expect("list.complete", *self.stock.only_own(at.run, what, [exchange]))
+            at.expect(
+                "list.complete",
+                *self.stock.only_own(at.run, what, [exchange]),
+            )
         if (count := total(exchange)) is not None:
             at.expect(COMBINE, *paging.number_is(what, page, "total", count))
         judge_by_query(at, exchange)

@@ -69,7 +69,10 @@ def test_list_shows_what_was_created(at: Check) -> None:
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
     at.expect("list.complete", *listed("all that is known to be there", known, exchanges))
-    at.expect("list.complete", *stock.only_own(at.run, "the list", exchanges))
+    at.expect(
+        "list.complete",
+        *stock.only_own(at.run, "the list", exchanges),
+    )
     compared(at, [item for page in pages for item in page.items], stock.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in at.rules):
         at.expect(rule, *outcomes.documented(RULES[rule].statement, rule, at.operation.id, exchanges))
@@ -215,7 +218,7 @@ def test_new_elements_show(at: Check) -> None:
             at.expect("list.complete", *listed(what, expected, [exchange]))
             judge_single_page(at, page, what)
             judge_by_query(at, exchange, "list.pages")
-            at.expect("list.complete", *only_own(at.run, at.operation.id, what, [exchange], elements))
+            at.expect("list.complete", *only_own(at.run, listing, what, [exchange], elements))
     at.observe_delay("when does a new element show?")
     if "beneficiary_id" in at.operation.path_parameters:
         _judge_changed(at, fixture, elements, "updateBeneficiary", "changed")

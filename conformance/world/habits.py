@@ -16,7 +16,7 @@ from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
 from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
 from conformance.world.cache import once
 from conformance.world.run import Account, Run
@@ -68,23 +68,18 @@ def made_by(run: Run, operation: str) -> set[str]:
 
 def only_own(
     run: Run,
-    operation: str,
+    listing: Call,
     what: str,
     exchanges: Sequence[Exchange],
     created: Collection[str],
-    strangers: Mapping[str, str] | None = None,
     *,
     exact: bool = True,
 ) -> Judgement:
-    """Judges that the pages of a list show no element of another parent; with `exact`, only the created ones
-    and those that the server pre-populates."""
-    pages, foreign = [page_of(exchange) for exchange in exchanges], dict(strangers or {})
-    ids = {identifier for page in pages if page is not None for identifier in page.ids}
-    others = ids - set(created)
-    if exact and others and prepopulated(run, operation):
-        exact = False
-        foreign = {**dict.fromkeys(others & made_by(run, operation), "another account's"), **foreign}
-    return none_of_another(what, exchanges, created, foreign, exact=exact)
+    """Judges that the pages of a list show no element that was created under another parent; with `exact`,
+    only the created ones and those that the server pre-populates."""
+    ids = {each for exchange in exchanges if (page := page_of(exchange)) for each in page.ids}
+    exact = exact and not (ids - set(created) and prepopulated(run, str(listing.operation)))
+    return none_of_another(what, exchanges, created, run.made.strangers(ids, listing), exact=exact)
 
 
 def added(run: Run, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]) -> set[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.outcomes import Judgement
-from conformance.judge.verdicts import Inconclusive
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
@@ -33,6 +33,9 @@ LONGEST_LIST = 501
 
 MORE_PAIRS = "Name further pairs of currency and network in the target file: [samples.wallet] pairs."
 
+#: Batches in which a small list is filled.
+BATCHES = 3
+
 #: Accounts that a run adds to a customer's list at least.
 _OWN_ACCOUNTS = 3
 
@@ -50,8 +53,6 @@ class KnownList:
     created: dict[str, Exchange] = field(default_factory=dict)
     #: Ids of further elements that must be in it, which the target file names.
     named: set[str] = field(default_factory=set)
-    #: Ids of elements of other parents -> whose they are.
-    strangers: dict[str, str] = field(default_factory=dict)
     #: False if the list may hold other elements than `created`.
     exact: bool = True
     #: The last refusal of an element, the number of refused plain elements, and the refused kinds of others.
@@ -88,12 +89,12 @@ class KnownList:
         """The operation that creates an element."""
         return ADDS_TO[self.operation]
 
-    def _send(self, request: Call, purpose: str) -> Exchange:
+    def send(self, request: Call, purpose: str) -> Exchange:
         return self.fixture.run.send(self.fixture.client, request, purpose)
 
     def add(self, body: Body) -> bool:
         """Creates an element; True if the server made one, and did not answer with an existing one."""
-        exchange = self._send(self.fixture.call(self.create, body), "an element to be listed")
+        exchange = self.send(self.fixture.call(self.create, body), "an element to be listed")
         created = exchange.get("id")
         if not exchange.succeeded or not isinstance(created, str):
             self.refusal = exchange
@@ -131,7 +132,7 @@ class KnownList:
             if TRAITS[self.create].unique_pair:
                 requests.append(self.fixture.call(self.create, last.call.document))
         for request in requests:
-            exchange = self._send(request, "a create that adds nothing to a list")
+            exchange = self.send(request, "a create that adds nothing to a list")
             created = exchange.get("id")
             if exchange.succeeded and isinstance(created, str):
                 # A violation, which other rules judge.
@@ -141,15 +142,12 @@ class KnownList:
     def only_own(self, run: Run, what: str, exchanges: Sequence[Exchange]) -> Judgement:
         """Judges that pages of the list, read in a run, show no element of another parent; if `exact`, no
         unknown element either."""
-        return only_own(run, self.operation, what, exchanges, self.created, self.strangers, exact=self.exact)
+        return only_own(run, self.call, what, exchanges, self.created, exact=self.exact)
 
-    def add_stranger(self, fixture: Account, whose: str) -> None:
+    def add_elsewhere(self, fixture: Account) -> None:
         """Creates an element under another parent, if the server accepts it."""
         with contextlib.suppress(Inconclusive):
-            request = fixture.call(self.create)
-            exchange = fixture.run.send(fixture.client, request, "an element of another list")
-            if exchange.succeeded and isinstance(exchange.get("id"), str):
-                self.strangers[exchange.get("id")] = whose
+            fixture.run.send(fixture.client, fixture.call(self.create), "an element of another list")
 
     def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be
@@ -193,9 +191,8 @@ def small_list(run: Run, operation: str) -> KnownList:
     """
     if TRAITS[operation].others_add:
         return _accounts(run)
-    known = run.common.cache.get("small lists", lambda: _fill_small(run))[operation]
-    if isinstance(known, Inconclusive):
-        raise Inconclusive(known.reason, known.remedy, known.cause)
+    lists = run.common.cache.get("small lists", lambda: _fill_small(run))
+    known = lists.get(operation) or _new_list(run.account("lists"), operation)
     known.need(1)
     return known
 
@@ -210,60 +207,56 @@ def large_list(run: Run, operation: str, count: int = LARGE) -> KnownList:
     return known
 
 
+def _new_list(fixture: Account, operation: str) -> KnownList:
+    return KnownList(fixture, fixture.call(operation))
+
+
 def _fill_large(run: Run, operation: str, count: int) -> KnownList:
     accepts(run, ADDS_TO[operation])
-    fixture = run.account(fresh=True)
-    known = KnownList(fixture, fixture.call(operation))
-    known.fill(elements(fixture, known.create, plain=True), count)
+    known = _new_list(run.account(fresh=True), operation)
+    known.fill(elements(known.fixture, known.create, plain=True), count)
     known.settle()
     return known
 
 
-def _fill_small(run: Run) -> dict[str, KnownList | Inconclusive]:
+def _fill_small(run: Run) -> dict[str, KnownList]:
     """Fills the three lists of one account together, so that one pause separates the batches of all."""
     accepts(run, "createPayoutDestination")
-    fixture = run.account("lists")
-    lists: dict[str, KnownList] = {}
-    stopped: dict[str, Inconclusive] = {}
-    known: dict[str, list[Element]] = {}
-    others: dict[str, Iterator[Element]] = {}
+    fixture, lists = run.account("lists"), dict[str, KnownList]()
     for operation in (operation for operation in ADDS_TO if not TRAITS[operation].others_add):
-        try:
-            each = KnownList(fixture, fixture.call(operation))
-            plan = list(itertools.islice(elements(fixture, each.create), 2 * SMALL))
-            known[operation] = [element for element in plan if not element.spare]
-            others[operation] = iter([element for element in plan if element.spare])
-            lists[operation] = each
-        except Inconclusive as stop:
-            stopped[operation] = stop
-    for each in lists.values():
-        # A server may cache the first total.
-        run.send(fixture.client, each.call, "a list with nothing in it yet")
-    for batch in range(3):
-        for operation, each in lists.items():
-            each.wait()
-            # What the server must accept is always tried, in each batch a part of it.
-            for element in known[operation][batch::3]:
-                each.attempt(element)
-            each.fill(others[operation], SMALL * (batch + 1) // 3)
+        with contextlib.suppress(Inconclusive):
+            lists[operation] = _new_list(fixture, operation)
+    batches = [_batches(known) for known in lists.values()]
+    for batch in range(BATCHES):
+        for each in batches:
+            next(each)
         if batch == 1:
             # Between the others, so that most filters by date keep it.
-            _add_strangers(run, lists)
-    for each in lists.values():
-        each.settle()
-    return {**lists, **stopped}
-
-
-def _add_strangers(run: Run, lists: Mapping[str, KnownList]) -> None:
-    """Creates an element of each list under another parent."""
-    elsewhere = run.account("created")
+            for known in lists.values():
+                known.add_elsewhere(run.account("created"))
+                known.provoke()
+            if destinations := lists.get("listPayoutDestinations"):
+                # A second fixture of the account creates another beneficiary.
+                destinations.add_elsewhere(Account(run, account_id=fixture.account_id))
     for known in lists.values():
-        known.add_stranger(elsewhere, "another account's")
-        known.provoke()
-    if destinations := lists.get("listPayoutDestinations"):
-        # A second fixture of the account creates another beneficiary.
-        sibling = Account(run, account_id=destinations.fixture.account_id)
-        destinations.add_stranger(sibling, "another beneficiary's")
+        known.settle()
+    return lists
+
+
+def _batches(known: KnownList) -> Iterator[None]:
+    """Fills a small list; yields after each batch of its elements."""
+    plan = list(itertools.islice(elements(known.fixture, known.create), 2 * SMALL))
+    certain, spare = ([each for each in plan if each.spare is is_spare] for is_spare in (False, True))
+    others = iter(spare)
+    # A server may cache the first total.
+    known.send(known.call, "a list with nothing in it yet")
+    for batch in range(BATCHES):
+        known.wait()
+        # What the server must accept is always tried, in each batch a part of it.
+        for element in certain[batch::BATCHES]:
+            known.attempt(element)
+        known.fill(others, SMALL * (batch + 1) // BATCHES)
+        yield
 
 
 # ---------------------------------------------------------------------- a customer's accounts
@@ -298,16 +291,12 @@ def _fill_accounts(run: Run) -> KnownList:
     if known.refusal is None:
         _furnish(run, next(iter(known.created)))
     known.settle()
-    if primary.other_customer_id is not None:
-        other = run.account()
-        others = [each.id for each in run.made.resources if each.path == other.call("listAccounts").path]
-        known.strangers |= dict.fromkeys(others[-1:], "another customer's")
-        if not others:
-            known.add_stranger(other, "another customer's")
-    elif primary.funded_account_id:
+    if primary.other_customer_id is None and primary.funded_account_id:
         known.named.add(primary.funded_account_id)
-    if run.target.secondary is not None:
-        known.add_stranger(run.account(owner="secondary"), "another organization's")
+    # Accounts of another customer, and of another organization.
+    for owner in ("primary", "secondary"):
+        with contextlib.suppress(Inconclusive, NotApplicable):
+            _ = run.account(owner=owner).account_id
     return known
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from conformance.world.calls import call
 from conformance.world.known_lists import small_list
 from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, Lag
-from conformance.world.run import Run
+from conformance.world.run import Account, Run
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
@@ -64,8 +64,8 @@ def test_only_what_must_exist_is_asked_for_again() -> None:
         ids = {"account_id": account, "beneficiary_id": child}
         return run.made.newest(call("getBeneficiary", ids), "primary")
 
-    assert newest(own.account_id, beneficiary) == run.made.latest(beneficiary) > 0
-    assert newest(foreign.account_id, beneficiary) == run.made.latest(foreign.account_id) > 0
+    assert newest(own.account_id, beneficiary) == own.beneficiary.arrived
+    assert newest(foreign.account_id, beneficiary) == foreign.account.arrived
     for account, child in (
         (own.account_id, other),
         (own.account_id, "bene_unknown"),
@@ -114,3 +114,18 @@ def test_a_list_is_filled_once_for_all_lanes_and_anew_for_a_check_that_is_repeat
         assert all(lane.exchange(create.number) is create for create in known.created.values())
         assert lane.made.newest(known.call, "primary")
     assert small_list(first.alone(), "listVirtualAccounts") is not known
+
+
+def test_elements_of_other_parents_are_known_by_the_paths_of_their_creates() -> None:
+    run = run_on()
+    own, sibling, foreign = run.account(fresh=True), run.account(fresh=True), run.account(owner="secondary")
+    neighbour = Account(run, account_id=own.account_id)
+    ids = [each.virtual_account_id for each in (own, sibling, foreign)]
+    strangers = {ids[1]: "another account's", ids[2]: "another organization's"}
+    assert run.made.strangers([*ids, "va_unknown"], own.call("listVirtualAccounts")) == strangers
+    listing = own.call("listPayoutDestinations")
+    destinations = [own.destination_id, neighbour.destination_id]
+    assert run.made.strangers(destinations, listing) == {destinations[1]: "another beneficiary's"}
+    # The same parent, spelled otherwise.
+    for target in (listing.target.upper(), listing.target + "/"):
+        assert run.made.strangers(destinations[:1], listing.but(target=target)) == {}

@@ -252,6 +252,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("last digit left out", "leaves out the last digit of the signature", write=lambda digest: digest.hex()[:-1]),
     Mistake("second half left out", "leaves out the second half of the signature", write=lambda digest: digest.hex()[:32]),
     Mistake("one digit more", "writes a digit 0 behind the signature", write=lambda digest: digest.hex() + "0"),
+    Mistake("two signatures", "writes another signature behind the right one, after a comma", write=lambda digest: f"{digest.hex()}, {'0' * 64}"),
     *(Mistake(f"other {place} digit", f"writes another {place} digit of the signature", write=_other_digit(at)) for place, at in (("first", 0), ("middle", 32), ("last", 63))),
     Mistake("scheme before the signature", "writes sha256= before the signature", write=lambda digest: "sha256=" + digest.hex()),
 )  # fmt: skip

@@ -77,6 +77,8 @@ COMPARISONS = {
     "truncated": lambda expected, presented: expected.startswith(presented),
     "one short": lambda expected, presented: presented == expected[:-1],
     "more behind": lambda expected, presented: presented.startswith(expected),
+    "first of several": lambda expected, presented: presented.split(",")[0].strip() == expected,
+    "any of several": lambda expected, presented: expected in presented.replace(" ", "").split(","),
     "any 64 hexadecimal": lambda expected, presented: bool(re.fullmatch("[0-9a-f]{64}", presented)),
     "any 64": lambda expected, presented: len(presented) == 64,
     "any not hexadecimal": lambda expected, presented: not re.fullmatch("[0-9a-fA-F]*", presented),

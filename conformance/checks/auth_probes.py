@@ -77,7 +77,7 @@ class AuthProbes(Engine):
         """Returns a valid request that passed authentication, sent once for each operation of a run."""
         what = "a valid request, to derive defective ones from"
         return self.passed(
-            self.at.run.cache.get((what, self.operation), lambda: self.at.send(self.valid(), what))
+            self.at.run.common.cache.get((what, self.operation), lambda: self.at.send(self.valid(), what))
         )
 
     @property

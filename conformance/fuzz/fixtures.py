@@ -13,7 +13,7 @@ from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
-from conformance.world.cache import once
+from conformance.world.cache import once_for_all_lanes
 from conformance.world.calls import unknown_like
 from conformance.world.known_lists import KnownList
 from conformance.world.run import Account, Run, purpose_of
@@ -161,7 +161,7 @@ class OperationFixtures:
         return unknown_like(identifier) if whose == UNKNOWN else identifier
 
 
-@once
+@once_for_all_lanes
 def pairs_are_free(run: Run) -> bool:
     """True if each account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); if not,
     a refused wallet proves nothing. Tried once in a run."""

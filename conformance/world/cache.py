@@ -51,13 +51,21 @@ class Cache:
 
 
 class Caching(Protocol):
-    """What has a cache: a run, an account."""
+    """What has a cache: a run, an account, what lanes have in common."""
 
     @property
     def cache(self) -> Cache: ...
 
 
+class Lane(Protocol):
+    """A run, which has something in common with those of other lanes."""
+
+    @property
+    def common(self) -> Caching: ...
+
+
 S = TypeVar("S", bound=Caching)
+L = TypeVar("L", bound=Lane)
 
 
 def once(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
@@ -68,5 +76,17 @@ def once(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]
     def cached(owner: S, /, *args: P.args, **options: P.kwargs) -> T:
         key = make.__name__, *args, *options.items()
         return owner.cache.get(key, lambda: make(owner, *args, **options))
+
+    return cached
+
+
+def once_for_all_lanes(make: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
+    """Makes a function's value as `once` does, but for all lanes of the process of its first argument, a run:
+    for what no check changes, and what a server is found to do."""
+
+    @functools.wraps(make)
+    def cached(run: L, /, *args: P.args, **options: P.kwargs) -> T:
+        key = make.__name__, *args, *options.items()
+        return run.common.cache.get(key, lambda: make(run, *args, **options))
 
     return cached

@@ -18,7 +18,7 @@ from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
-from conformance.world.cache import once
+from conformance.world.cache import once_for_all_lanes
 from conformance.world.run import Account, Run
 
 # ---------------------------------------------------------------------- pre-populated lists
@@ -31,7 +31,7 @@ POPULATED = ("listVirtualAccounts", "listWallets")
 _ROUNDING = 1
 
 
-@once
+@once_for_all_lanes
 def prepopulated(run: Run, operation: str) -> bool:
     """True if the list of a new account has elements which no request of the run created and which are no
     older than the account. Raises Inconclusive where no account can be created."""
@@ -113,7 +113,7 @@ def newest_accounts(run: Run, send: Send, fixture: Account, since: int, total: i
 
 def growing_end(run: Run, send: Send, fixture: Account) -> str:
     """The end of the list at which new accounts appear: "start", "end", or "" for neither."""
-    return run.cache.get(("growing end", fixture.customer_id), lambda: _detect_end(send, fixture))
+    return run.common.cache.get(("growing end", fixture.customer_id), lambda: _detect_end(send, fixture))
 
 
 def _detect_end(send: Send, fixture: Account) -> str:

@@ -17,6 +17,7 @@ from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
+from conformance.world.cache import once_for_all_lanes
 from conformance.world.habits import only_own
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
 from conformance.world.run import Account, Run
@@ -190,9 +191,9 @@ def small_list(run: Run, operation: str) -> KnownList:
     Raises Inconclusive where the server accepts no element.
     """
     if TRAITS[operation].others_add:
-        return _accounts(run)
-    lists = run.common.cache.get("small lists", lambda: _fill_small(run))
-    known = lists.get(operation) or _new_list(run.account("lists"), operation)
+        known = _accounts(run)
+    else:
+        known = _small_lists(run).get(operation) or _new_list(run.account("lists"), operation)
     known.need(1)
     return known
 
@@ -201,8 +202,8 @@ def large_list(run: Run, operation: str, count: int = LARGE) -> KnownList:
     """A list of `count` elements, by default more than the largest page holds. Raises Inconclusive where the
     server accepts fewer than 3."""
     if TRAITS[operation].others_add:
-        return _accounts(run)
-    known = run.common.cache.get((operation, count), lambda: _fill_large(run, operation, count))
+        return small_list(run, operation)
+    known = _large_list(run, operation, count)
     known.need(3)
     return known
 
@@ -211,7 +212,8 @@ def _new_list(fixture: Account, operation: str) -> KnownList:
     return KnownList(fixture, fixture.call(operation))
 
 
-def _fill_large(run: Run, operation: str, count: int) -> KnownList:
+@once_for_all_lanes
+def _large_list(run: Run, operation: str, count: int) -> KnownList:
     accepts(run, ADDS_TO[operation])
     known = _new_list(run.account(fresh=True), operation)
     known.fill(elements(known.fixture, known.create, plain=True), count)
@@ -219,7 +221,8 @@ def _fill_large(run: Run, operation: str, count: int) -> KnownList:
     return known
 
 
-def _fill_small(run: Run) -> dict[str, KnownList]:
+@once_for_all_lanes
+def _small_lists(run: Run) -> dict[str, KnownList]:
     """Fills the three lists of one account together, so that one pause separates the batches of all."""
     accepts(run, "createPayoutDestination")
     fixture, lists = run.account("lists"), dict[str, KnownList]()
@@ -262,12 +265,6 @@ def _batches(known: KnownList) -> Iterator[None]:
 # ---------------------------------------------------------------------- a customer's accounts
 
 
-def _accounts(run: Run) -> KnownList:
-    known = run.common.cache.get("accounts", lambda: _fill_accounts(run))
-    known.need(1)
-    return known
-
-
 def listed_customer(run: Run) -> Account:
     """The customer whose list of accounts is judged: the other one of the organization, where there is one.
 
@@ -277,7 +274,8 @@ def listed_customer(run: Run) -> Account:
     return run.account(owner="primary" if run.target.primary.other_customer_id is None else "cousin")
 
 
-def _fill_accounts(run: Run) -> KnownList:
+@once_for_all_lanes
+def _accounts(run: Run) -> KnownList:
     fixture, primary = listed_customer(run), run.target.primary
     known = KnownList(fixture, fixture.call("listAccounts"), exact=False)
     sequence = elements(fixture, known.create)

@@ -140,7 +140,7 @@ class Account:
         vetted = primary.beneficiary_id and primary.payout_destination_id
         if not vetted or not self.works_in(str(primary.funded_account_id)):
             return self._own_payee
-        return self.run.cache.get("payee", self._vetted_payee) or self._own_payee
+        return self.run.common.cache.get("payee", self._vetted_payee) or self._own_payee
 
     @property
     def _own_payee(self) -> Payee:
@@ -224,7 +224,7 @@ class Account:
             return 0
 
         # New account numbers: a server may refuse the same ones twice.
-        return samples.bank_accounts()[self.run.cache.get("bank details", choose)]
+        return samples.bank_accounts()[self.run.common.cache.get("bank details", choose)]
 
     def create(self, operation: str, body: Any = None) -> Exchange:
         """Sends a valid create; raises Inconclusive when the server refuses it."""

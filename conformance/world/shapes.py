@@ -13,7 +13,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.bodies import SAMPLE, bodies
-from conformance.world.cache import once
+from conformance.world.cache import once_for_all_lanes
 from conformance.world.calls import call
 from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body
@@ -97,7 +97,7 @@ def with_all_texts(fixture: Account, operation: str) -> Body:
     return fixture.body(operation)
 
 
-@once
+@once_for_all_lanes
 def _position(run: Run, operation: str, shape: str) -> int:
     """Sends the bodies of a shape in order; returns the index of the first accepted one. Raises Inconclusive
     if none is."""

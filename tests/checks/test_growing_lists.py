@@ -89,7 +89,7 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     # Slightly more accounts than fit on a page.
     for body in (*[None] * 130, {"name": "Another"}):
         send(fixture.call("createAccount", body), "an account")
-    run.cache.put(("growing end", fixture.customer_id), "start")
+    run.common.cache.put(("growing end", fixture.customer_id), "start")
     snapshots = SideEffects(Check(run, OPERATIONS["createAccount"], (), ""), fixture).start()
     fixture.create("createAccount")
     assert snapshots.round().effect == Effect()

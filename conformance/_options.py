@@ -102,6 +102,19 @@ class Option:
         """The default value in this environment."""
         return (os.environ.get(self.environment) if self.environment else None) or self.default
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Its declaration as keyword arguments of a parser's method."""
+        limit = f" ([limits] {self.limit})" if self.limit else ""
+        return {
+            "help": self.help.replace("%", "%%") + limit,
+            "default": self.initial,
+            "metavar": self.metavar,
+            "type": self.type,
+            **({"choices": self.choices} if self.choices else {}),
+            **({"action": "append"} if self.repeats else {}),
+        }
+
 
 def _option(*columns: Any, **more: Any) -> Any:
     option = Option(*columns, **more)

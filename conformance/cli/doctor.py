@@ -9,10 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import textwrap
 
 from conformance._text import count, milliseconds
-from conformance.cli.main import add_base_url, add_target
+from conformance.cli.main import add_server, print_indented
 from conformance.diagnosis.examine import examine
 from conformance.target.file import load
 
@@ -21,8 +20,7 @@ WRONG_USAGE, INCOMPLETE = 4, 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_target(parser)
-    add_base_url(parser)
+    add_server(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     examination = examine(target)
     for diagnosis in examination.diagnoses:
         print(f"\n{'✗' if diagnosis.stops else '!'} {diagnosis.name}")
-        print(textwrap.indent(textwrap.fill(diagnosis.text, 96, break_on_hyphens=False), "  "))
+        print_indented(diagnosis.text)
     answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]
     speed = f", median {milliseconds(statistics.median(answered))}" if answered else ""
     sent = f"({count(len(examination.exchanges), 'request')}{speed})"
@@ -42,7 +40,5 @@ def run(options: argparse.Namespace) -> int:
     if problems := len(examination.diagnoses):
         print(f"\nThe target can be judged, but {count(problems, 'problem')} should be fixed {sent}.")
         return INCOMPLETE
-    print(
-        f"\nThe target can be judged {sent}. Whether the server conforms shows a run: pytest --target FILE."
-    )
+    print(f"\nThe target can be judged {sent}. Whether it conforms shows a run: pytest --target FILE.")
     return 0

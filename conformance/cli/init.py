@@ -11,12 +11,12 @@ import itertools
 import json
 import os
 import sys
-import textwrap
 from collections import deque
 from pathlib import Path
 from typing import Any
 
 from conformance._files import InputError, written
+from conformance.cli.main import print_indented
 from conformance.diagnosis.examination import Diagnosis
 from conformance.diagnosis.examine import examine_value
 from conformance.target.environment import variable
@@ -47,30 +47,10 @@ _SECOND_CUSTOMER = ("secondary", "customer_id")
 #: In the place of the answers that were refused last, once later ones are not tried.
 _UNTRIED = "untried"
 
+#: The end of the file.
+_MORE = "# What the server may lack, limits, samples, TLS: conformance/docs/judge-my-server.md of the suite."
+
 Tables = dict[str, dict[str, str]]
-
-_MORE = """
-# [features]                            # what this server lacks on purpose
-# payins = true                         # under development: checked only if true
-# secondary = false                     # there is no second organization to test with
-# payouts = false                       # no account may be drawn on
-
-# [lists]
-# array_style = "repeat"                # repeat | comma | brackets: how several statuses are sent
-
-# [limits]
-# requests_per_second = 50              # 0: as fast as the server answers; --rate
-# request_timeout = 30                  # seconds for one answer; --request-timeout
-# run_timeout = 900                     # seconds for a run, which then reports what it has; --run-timeout
-# retry_seconds = 120                   # seconds that each worker waits for 429 and 503 in all
-
-# [samples.beneficiary]                 # laid over the suite's own sample requests, for servers that accept
-# country_code = "US"                   # only some countries, currencies or bank details
-# [samples.payout_destination.bank_account]
-# currency = "USD"
-# [samples.wallet]
-# pairs = [["USDC", "solana_devnet"], ["USDT", "solana_devnet"]]
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         if refused == (refused := json.dumps(tables)):
             refused = _UNTRIED
             continue
-        print(textwrap.indent(textwrap.fill(diagnosis.text, 96, break_on_hyphens=False), "  "))
+        print_indented(diagnosis.text)
         print("  The same answer again is taken as it is, and later ones untried.")
         at = _QUESTIONS.index(question)
         questions.extendleft(_QUESTIONS[at : at - 2 : -1] if diagnosis.name == "credentials" else [question])
@@ -173,4 +153,4 @@ def _text(tables: Tables) -> str:
             value = tables.get(table, {}).get(key)
             shown = f"{key} = {json.dumps(value, ensure_ascii=False)}" if value else f'# {key} = "..."'
             lines.append(f"{shown:<40}# {text}")
-    return "\n".join(lines) + "\n" + _MORE
+    return "\n".join([*lines, "", _MORE, ""])

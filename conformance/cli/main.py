@@ -12,6 +12,7 @@ import argparse
 import importlib
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -46,28 +47,26 @@ def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
     )
 
 
-def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
-    """Adds options of a run, as declared in their table."""
-    for name in names:
-        option = OPTIONS[name]
-        parser.add_argument(
-            f"--{name}",
-            metavar=option.metavar,
-            type=option.type,
-            choices=option.choices or None,
-            default=option.initial,
-            help=option.help.replace("%", "%%"),
-        )
-
-
-def add_base_url(parser: argparse.ArgumentParser) -> None:
-    """Adds `--base-url`, a text or None."""
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Adds `--target` and `--base-url`, a text or None."""
+    add_target(parser)
     parser.add_argument(
         "--base-url",
         metavar="URL",
         default=os.environ.get("PYTEST_BASE_URL") or None,
         help="the server; wins over the target file (PYTEST_BASE_URL)",
     )
+
+
+def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Adds options of a run, as declared in their table."""
+    for name in names:
+        parser.add_argument(f"--{name}", **OPTIONS[name].arguments)
+
+
+def print_indented(text: str) -> None:
+    """Prints a paragraph below a line that it belongs to."""
+    print(textwrap.indent(textwrap.fill(text, 96, break_on_hyphens=False), "  "))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

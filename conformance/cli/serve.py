@@ -44,8 +44,6 @@ from conformance.target.environment import variable
 from conformance.target.file import build
 from conformance.target.redaction import Redactor
 
-DEFAULT_PORT = 8000
-
 #: Loopback hosts.
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TARGET_FILE = "target.toml"
@@ -57,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
         "--port",
-        type=int,
-        default=DEFAULT_PORT,
+        type=_port,
+        default=8000,
         help="port to listen on, 0 for any free one (default: %(default)s)",
     )
     parser.add_argument(
@@ -75,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seed of the organizations: the same N, the same ids, keys and secrets",
     )
     parser.add_argument("--write-target", type=Path, metavar="FILE", help="write the target file there, too")
-    parser.add_argument("--prefix", default="", help="serve under this path, such as /api")
+    parser.add_argument("--prefix", type=_prefix, default="", help="serve under this path, such as /api")
     judging = parser.add_argument_group("judging clients")
     judging.add_argument(
         "--judge", action="store_true", help="judge each request by the rules that bind clients"
@@ -83,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judging.add_argument(
         "--exec",
         metavar="COMMAND",
+        default="",
         help="run this shell command, with the target in its environment (CONFORMANCE_BASE_URL, "
         "CONFORMANCE_PRIMARY_API_KEY, ...), and stop when it has ended",
     )
@@ -95,11 +94,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(judging, "fail-on", "report-dir")
 
 
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"it should be a number from 0 to 65535, not {text[:40]!r}")
+    return int(text)
+
+
+def _prefix(text: str) -> str:
+    text = text.rstrip("/")
+    if text.endswith("/v1") or not re.fullmatch(r"(/[\w./~!$&'()*+,;=:@\[\]-]*)?", text, re.ASCII):
+        raise argparse.ArgumentTypeError("it should be a path such as /api, without /v1, which is added")
+    return text
+
+
 def run(options: argparse.Namespace) -> int:
     """Serves until a signal or the end of the client's command. Raises InputError."""
-    prefix = _checked_prefix(options.prefix)
-    if not 0 <= options.port <= 65535:
-        raise InputError(f"--port {options.port}: a port is a number from 0 to 65535.")
     if not options.judge and (options.exec or options.provoke):
         raise InputError(f"--{'exec' if options.exec else 'provoke'}: give --judge as well.")
     try:
@@ -115,39 +124,28 @@ def run(options: argparse.Namespace) -> int:
             )
         seeded = seed(store, options.seed)
         bound = stack.enter_context(listen(options.host, options.port))
-        url = base_url(bound, options.host, prefix)
+        url = base_url(bound, options.host, options.prefix)
         text = target_text(seeded, url)
         if options.write_target is not None:
             written(options.write_target, text, private=True)
         _announce(text, options.write_target, url)
         if not options.judge:
-            serve(Server(store, prefix=prefix, observer=log), bound)
+            serve(Server(store, prefix=options.prefix, observer=log), bound)
             return 0
         tables = target_tables(seeded, url)
         target = build(tables, "the sandbox")
         # On a network address the page is served under any host name.
         local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
         observe = functools.partial(log_judged, Redactor(target))
-        sandbox = Sandbox(store, target, provocations, prefix=prefix, observe=observe, hosts=local)
+        sandbox = Sandbox(store, target, provocations, prefix=options.prefix, observe=observe, hosts=local)
         return _judge(options, sandbox, bound, tables)
 
 
-def _checked_prefix(prefix: str) -> str:
-    prefix = prefix.rstrip("/")
-    if not re.fullmatch(r"(/[\w./~!$&'()*+,;=:@\[\]-]*)?", prefix, re.ASCII):
-        raise InputError(f"--prefix {prefix!r}: it should be a path such as /api.")
-    if prefix.endswith("/v1"):
-        raise InputError("--prefix: the server adds /v1 itself; leave it out.")
-    return prefix
-
-
-def _announce(text: str, written: Path | None, url: str) -> None:
+def _announce(text: str, file: Path | None, url: str) -> None:
     """Prints the target file with hints as TOML comments, and the address to standard error."""
-    if written is None:
-        print(f"# Save this as {TARGET_FILE}, then run the suite against this server with")
-    else:
-        print("# The suite runs against this server with")
-    print(f"#   pytest --pyargs conformance --target {written or TARGET_FILE}\n\n{text}", end="", flush=True)
+    hint = "The" if file else f"Save this as {TARGET_FILE}, then the"
+    print(f"# {hint} suite runs against this server with")
+    print(f"#   pytest --pyargs conformance --target {file or TARGET_FILE}\n\n{text}", end="", flush=True)
     print(f"listening on {url}", file=sys.stderr, flush=True)
 
 
@@ -194,23 +192,25 @@ def _judge(
 ) -> int:
     """Serves until a signal or the end of the command, then writes the report; returns the exit status of the
     verdict."""
-    started, status, interrupted = time.time(), 0, ""
-    if options.exec is None:
+    started, lost, interrupted = time.time(), "", ""
+    if not options.exec:
         serve(sandbox, bound)
     else:
         with served(sandbox, at=bound):
             before = signal.signal(signal.SIGTERM, signal.default_int_handler)
             try:
-                status = subprocess.run(
-                    options.exec, shell=True, env=environment(tables), check=False
-                ).returncode
+                done = subprocess.run(options.exec, shell=True, env=environment(tables), check=False)
+                if done.returncode:
+                    lost = f"the command ended with exit status {done.returncode}"
             except KeyboardInterrupt:
                 interrupted = "by the user or the system"
             finally:
                 signal.signal(signal.SIGTERM, before)
     # Requests are judged after their answers, so the last one once the server is closed.
-    lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
-    stated = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
+    last = sandbox.judge.recent[-1] if sandbox.judge.recent else None
+    if lost and last and last.provoked:
+        lost += f" after {', '.join(last.provoked)} on {last.request.name}"
+    stated = {"judge": "yes", "provoke": options.provoke, "exec": options.exec}
     info = RunInfo(
         started,
         time.time(),
@@ -221,12 +221,6 @@ def _judge(
     )
     document = build_document(sandbox.judge.ledger(lost), sandbox.judge.target, info)
     return finish(document, options.report_dir, shutil.get_terminal_size((110, 24)).columns)
-
-
-def _met(sandbox: Sandbox) -> str:
-    """The provocation of the last request, if any."""
-    last = sandbox.judge.recent[-1] if sandbox.judge.recent else None
-    return f" after {', '.join(last.provoked)} on {last.request.name}" if last and last.provoked else ""
 
 
 def environment(tables: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,6 @@ import shlex
 import sys
 import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 from conformance._files import InputError
@@ -58,13 +57,20 @@ def run(options: argparse.Namespace) -> int:
     timestamp = options.timestamp or str(int(time.time()))
     nonce = options.nonce or signing.new_nonce()
     parts, secret, tls = described(options, timestamp, nonce)
-    string = parts.string(**_other_parts(options.signed, options.url, parts))
+    string = parts.string(**_signed_instead(options.signed, options.url, parts))
     headers = {
         signing.API_KEY: parts.api_key,
         signing.TIMESTAMP: timestamp,
         signing.NONCE: nonce,
-        signing.SIGNATURE: _mistaken(options.mistake, parts, secret) or signing.signature(secret, string),
+        signing.SIGNATURE: signing.signature(secret, string),
     }
+    if name := options.mistake:
+        if name not in BY_NAME:
+            known = f"{meant(name, BY_NAME)}; they are: {', '.join(BY_NAME)}"
+            raise InputError(f"--mistake: there is no {name[:60]!r}{known}.")
+        if (wrong := BY_NAME[name].sign(parts, secret)) is None:
+            raise InputError(f"--mistake: {name!r} changes nothing in this request.")
+        headers[signing.SIGNATURE] = wrong
     if key := options.idempotency_key or (parts.method == "POST" and str(uuid.uuid4())):
         headers["Idempotency-Key"] = key
     if parts.body:
@@ -78,22 +84,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _mistaken(name: str | None, parts: Parts, secret: str) -> str:
-    """The signature with a mistake; empty without one. Raises InputError."""
-    if name is None:
-        return ""
-    if name not in BY_NAME:
-        names = list(BY_NAME)
-        raise InputError(
-            f"--mistake: there is no {name[:60]!r}{meant(name, names)}; they are: {', '.join(names)}."
-        )
-    signature = BY_NAME[name].sign(parts, secret)
-    if signature is None:
-        raise InputError(f"--mistake: {name!r} changes nothing in this request.")
-    return signature
-
-
-def _other_parts(texts: list[str], url: str, parts: Parts) -> dict[str, bytes]:
+def _signed_instead(texts: list[str], url: str, parts: Parts) -> dict[str, bytes]:
     """Part -> the bytes signed in its place; a target is relative like the URL. Raises InputError."""
     base = parts.target.removesuffix(url.encode()) if url.startswith("/") else b""
     others = {}
@@ -116,21 +107,18 @@ def _changed(headers: dict[str, str], changes: list[str]) -> list[str]:
     return list(lines.values())
 
 
-def _curl(parts: Parts, headers: list[str], file: str | None, tls: Tls) -> Iterator[str]:
+def _curl(parts: Parts, headers: list[str], file: str | None, tls: Tls) -> list[str]:
     """Words of a curl command. --globoff and --path-as-is keep curl from changing the target."""
-    yield from ("curl", "--silent", "--show-error", "--include", "--globoff", "--path-as-is")
-    yield from ("--noproxy", "*")
-    yield from ("--head",) if parts.method == "HEAD" else ("--request", parts.method)
-    for option, path in (("--cacert", tls.ca), ("--cert", tls.client_certificate), ("--key", tls.client_key)):
-        if path is not None:
-            yield from (option, str(path))
-    for line in headers:
-        yield from ("--header", line)
+    words = ["curl", "--silent", "--show-error", "--include", "--globoff", "--path-as-is", "--noproxy", "*"]
+    words += ["--head"] if parts.method == "HEAD" else ["--request", parts.method]
+    files = {"--cacert": tls.ca, "--cert": tls.client_certificate, "--key": tls.client_key}
+    words += [word for option, path in files.items() if path is not None for word in (option, str(path))]
+    words += [word for line in headers for word in ("--header", line)]
     if file not in (None, "-"):
-        yield from ("--data-binary", f"@{file}")
+        words += ["--data-binary", f"@{file}"]
     elif parts.body:
-        yield from ("--data-raw", parts.body.decode("utf-8", "surrogateescape"))
-    yield (parts.origin + parts.target).decode()
+        words += ["--data-raw", parts.body.decode("utf-8", "surrogateescape")]
+    return [*words, (parts.origin + parts.target).decode()]
 
 
 # ------------------------------------------------------------------ the request
@@ -152,42 +140,33 @@ def add_request(parser: argparse.ArgumentParser) -> None:
         default="primary",
         help="whose credentials of the target file (default: %(default)s)",
     )
-    parser.add_argument(
-        "--api-key",
-        metavar="KEY",
-        help=f"in the place of the target file's ({variable('primary', 'api_key')})",
-    )
-    parser.add_argument(
-        "--secret",
-        metavar="TEXT",
-        help=f"in the place of the target file's ({variable('primary', 'secret')})",
-    )
+    for option, metavar in (("api_key", "KEY"), ("secret", "TEXT")):
+        parser.add_argument(
+            f"--{option.replace('_', '-')}",
+            metavar=metavar,
+            help=f"in the place of the target file's ({variable('primary', option)})",
+        )
 
 
 def described(options: argparse.Namespace, timestamp: str, nonce: str) -> tuple[Parts, str, Tls]:
     """The parts of the request, the secret, and the files for TLS, from the options. Raises InputError."""
     file = load(options.target, os.environ) if options.target else None
-    api_key, secret = _credentials(options, file)
+    organization = getattr(file, options.organization) if file else None
+    if file and organization is None:
+        raise InputError(f"{options.target} has no [{options.organization}].")
+    api_key, secret = (
+        getattr(options, name)
+        or getattr(organization, name, "")
+        or os.environ.get(variable(options.organization, name), "")
+        for name in ("api_key", "secret")
+    )
+    if not secret:
+        name = variable(options.organization, "secret")
+        raise InputError(f"no secret: give --target FILE, {name} in the environment, or --secret TEXT.")
     origin, target = _address(options.url, file)
     method, body = options.method.upper(), _body(options)
     parts = Parts(method, target.encode(), timestamp, nonce, body, api_key, origin.encode())
     return parts, secret, file.tls if file else Tls()
-
-
-def _credentials(options: argparse.Namespace, file: Target | None) -> tuple[str, str]:
-    """API key and secret from options, target file or environment. Raises InputError."""
-    organization = getattr(file, options.organization) if file else None
-    if file and organization is None:
-        raise InputError(f"{options.target} has no [{options.organization}].")
-    values = []
-    for name in ("api_key", "secret"):
-        stated = os.environ.get(variable(options.organization, name), "")
-        values.append(getattr(options, name) or getattr(organization, name, "") or stated)
-    api_key, secret = values
-    if not secret:
-        names = variable(options.organization, "secret")
-        raise InputError(f"no secret: give --target FILE, {names} in the environment, or --secret TEXT.")
-    return api_key, secret
 
 
 def _address(url: str, file: Target | None) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conformance._files import InputError
-from conformance._options import OPTIONS, Effort, Option, Values, attribute, names_target
+from conformance._options import OPTIONS, Effort, Values, attribute, names_target
 from conformance.plugin import selection
 
 #: The value of --target for the embedded reference server.
@@ -36,20 +36,8 @@ def register(parser: pytest.Parser, taken: Collection[str]) -> None:
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
     for name, option in OPTIONS.items():
         short = [] if f"--{name}" in taken else [f"--{name}"]
-        settings: dict[str, Any] = {
-            "help": _help(option),
-            "default": option.initial,
-            "metavar": option.metavar,
-            "type": option.type,
-        }
-        settings |= {"choices": option.choices} if option.choices else {}
-        settings |= {"action": "append"} if option.repeats else {}
-        group.addoption(f"--conformance-{name}", *short, dest=f"conformance_{attribute(name)}", **settings)
-
-
-def _help(option: Option) -> str:
-    text = option.help.replace("%", "%%")
-    return f"{text} ([limits] {option.limit})" if option.limit else text
+        dest = f"conformance_{attribute(name)}"
+        group.addoption(f"--conformance-{name}", *short, dest=dest, **option.arguments)
 
 
 def concerned(config: pytest.Config) -> bool:

@@ -76,6 +76,5 @@ def test_a_rule_is_explained_with_its_checks(rule: str, capsys: pytest.CaptureFi
     assert main(["explain", rule]) == 0
     text = capsys.readouterr().out
     assert " ".join(ALL_RULES[rule].statement.split()) in " ".join(text.split())
-    names = {check.name for check in load_checks().values() if rule in check.rules}
-    assert names <= {line.strip() for line in text.splitlines()}
+    assert all(check.name in text for check in load_checks().values() if rule in check.rules)
     assert ("serve --judge" in text) == (rule in CLIENT_RULES)

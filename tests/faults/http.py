@@ -14,6 +14,7 @@ from .catalogue import Row, faults
 from .crashes import POSTS
 from .harness import NO_ANSWER
 from .rows import answer, refusing, succeeded, where
+from .signatures import body_forms
 
 
 def successes(change: Callable[[Any, Response], Response], **options: Any) -> Row:
@@ -194,5 +195,10 @@ faults["http.chunked-body"] |= {
     ),
     "A body without a length is signed as empty.": where(
         "signed_body", lambda self, ctx: chunked(ctx), lambda *_: b""
+    ),
+    "A body without a length is signed as its JSON, written again.": where(
+        "signed_body",
+        lambda self, ctx: chunked(ctx) and ctx.request.body.startswith(b"{"),
+        lambda self, ctx: body_forms(ctx).get("compact", ctx.request.body),
     ),
 }

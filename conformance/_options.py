@@ -44,25 +44,19 @@ def _lanes(text: str) -> int:
     return min(_positive(text), MOST_LANES)
 
 
-def _number(unit: str, text: str) -> float:
+def _number(unit: str, positive: bool, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 <= value < 1_000_000:
+    if not 0 <= value < 1_000_000 or (positive and not value):
         raise argparse.ArgumentTypeError(f"it should be a number of {unit}, not {text[:40]!r}")
     return value
 
 
-_seconds = partial(_number, "seconds")
-_rate = partial(_number, "requests a second")
-
-
-def _duration(text: str) -> float:
-    value = _seconds(text)
-    if not value:
-        raise argparse.ArgumentTypeError("it should be a number of seconds above 0")
-    return value
+_seconds = partial(_number, "seconds", False)
+_duration = partial(_number, "seconds above 0", True)
+_rate = partial(_number, "requests a second", False)
 
 
 # ---------------------------------------------------------------------- the table

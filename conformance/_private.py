@@ -44,10 +44,11 @@ def serialize_parsing() -> None:
     """Serializes `ast.parse`, which pytest and hypothesis call: up to Python 3.11.7 and 3.12.1, threads share
     one counter of its recursion (python/cpython#106905), and some raise SystemError."""
     parse, lock = ast.parse, threading.RLock()
+
+    @functools.wraps(parse)
+    def alone(*source: Any, **options: Any) -> Any:
+        with lock:
+            return parse(*source, **options)
+
     if sys.version_info < (3, 12, 2) and not hasattr(parse, "__wrapped__"):
-        ast.parse = functools.wraps(parse)(lambda *source, **more: _locked(lock, parse, *source, **more))
-
-
-def _locked(lock: Any, function: Any, *arguments: Any, **options: Any) -> Any:
-    with lock:
-        return function(*arguments, **options)
+        ast.parse = alone

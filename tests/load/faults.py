@@ -6,17 +6,16 @@ Each class is a fault. Its docstring says what the server does; one of `RULES` m
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import time
-from collections import OrderedDict, deque
 from typing import Any, ClassVar
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
-from conformance.reference.store import Answer, Balance
+from conformance.reference.store import Answer
+from tests.variants.choice import memory, times
 
 #: Maximum distance in seconds of requests that race.
 MEET = 0.1
@@ -30,19 +29,15 @@ class LoadFault(Behaviour):
     #: Frequency of the fault: once in so many occasions.
     one_in = 1
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._occasions = itertools.count(1)
-        self._last: dict[Any, float] = {}
-
     def now_and_then(self) -> bool:
         """Returns True once in `one_in` calls."""
-        return next(self._occasions) % self.one_in == 0
+        return times(self, "occasions") % self.one_in == 0
 
     def met(self, thing: Any) -> bool:
         """Returns True if the last call for this key was less than MEET seconds ago."""
-        before, self._last[thing] = self._last.get(thing, 0.0), time.monotonic()
-        return self._last[thing] - before < MEET
+        last = memory(self, "met")
+        before, last[thing] = last[thing], time.monotonic()
+        return bool(last[thing] - before < MEET)
 
 
 class AccountKeysRaced(LoadFault):
@@ -52,7 +47,7 @@ class AccountKeysRaced(LoadFault):
 
     def stored_answer(self, ctx: Context) -> Answer | None:
         now, scope = time.monotonic(), (self.answer_scope(ctx), ctx.key)
-        first = self._last.setdefault(scope, now)
+        first = memory(self, "first use").setdefault(scope, now)
         raced = ctx.operation == "createAccount" and now - first < 0.04
         return None if raced else super().stored_answer(ctx)
 
@@ -63,32 +58,23 @@ class KeysEvicted(LoadFault):
     RULES = ("idempotency.replay", "idempotency.replay-after-change")
     most = 1000
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: OrderedDict[tuple[str, Any], None] = OrderedDict()
-
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
-        self._known[self.answer_scope(ctx), ctx.key] = None
-        if len(self._known) > self.most:
-            scope, key = self._known.popitem(last=False)[0]
-            ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", scope, key)
+        keys = memory(self, "keys")
+        keys[self.answer_scope(ctx), ctx.key] = True
+        if len(keys) > self.most:
+            del keys[first := next(iter(keys))]
+            ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", *first)
 
 
 class ManyKeys(Behaviour):
     """Counts idempotency keys; `full` after 1,000."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._keys = 0
-
-    @property
-    def full(self) -> bool:
-        return self._keys >= 1000
+    full = False
 
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
-        self._keys += ctx.key is not None
+        self.full = (ctx.key is not None and times(self, "keys") >= 1000) or self.full
 
 
 class ConflictsForgotten(ManyKeys, LoadFault):
@@ -120,16 +106,13 @@ class NoncesForgotten(LoadFault):
     RULES = ("auth.nonce-replay",)
     most = 5000
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._nonces: OrderedDict[str, None] = OrderedDict()
-
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        if nonce in self._nonces:
+        nonces = memory(self, "nonces")
+        if nonce in nonces:
             return False
-        self._nonces[nonce] = None
-        if len(self._nonces) > self.most:
-            self._nonces.popitem(last=False)
+        nonces[nonce] = True
+        if len(nonces) > self.most:
+            del nonces[next(iter(nonces))]
         return True
 
 
@@ -151,9 +134,8 @@ class NoncesConfused(LoadFault):
     one_in = 300
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        full = self.__dict__.setdefault("seen", itertools.count(1))
-        claimed = super().claim_nonce(ctx, nonce)
-        return claimed and not (next(full) > 2000 and self.now_and_then())
+        full = times(self, "nonces") > 2000
+        return super().claim_nonce(ctx, nonce) and not (full and self.now_and_then())
 
 
 class SignaturesSkipped(LoadFault):
@@ -161,13 +143,10 @@ class SignaturesSkipped(LoadFault):
 
     RULES = ("auth.signature", "auth.signed-*", "auth.no-separators")
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._recent: deque[float] = deque(maxlen=12)
-
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        busy = len(self._recent) == 12 and time.monotonic() - self._recent[0] < MEET
-        self._recent.append(time.monotonic())
+        recent, place = memory(self, "recent"), times(self, "requests") % 12
+        before, recent[place] = recent[place], time.monotonic()
+        busy = recent[place] - before < MEET
         return busy or super().signatures_equal(ctx, expected, presented)
 
 
@@ -228,20 +207,16 @@ class ListsCached(LoadFault):
 
     RULES = ("tenancy.foreign-parent",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._cached: dict[bytes, tuple[float, Response]] = {}
-
     def resolve(self, ctx: Context) -> Any:
-        at, response = self._cached.get(ctx.request.target, (0.0, None))
+        at, response = memory(self, "cache").get(ctx.request.target, (0.0, None))
         if ctx.request.method == "GET" and response is not None and time.monotonic() - at < 1:
             return Response(response.status, list(response.headers), response.body, "cached")
         return super().resolve(ctx)
 
     def finish(self, ctx: Context, response: Response) -> Response:
         if ctx.operation.startswith("list") and response.status == 200 and response.reason != "cached":
-            kept = Response(response.status, list(response.headers[:1]), response.body, "cached")
-            self._cached[ctx.request.target] = time.monotonic(), kept
+            copy = Response(response.status, list(response.headers[:1]), response.body, "cached")
+            memory(self, "cache")[ctx.request.target] = time.monotonic(), copy
         return super().finish(ctx, response)
 
 
@@ -258,16 +233,13 @@ class AnswersSwapped(LoadFault):
     )
     one_in = 300
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._before: dict[str, bytes] = {}
-
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
         if ctx.request.method != "GET" or response.status != 200 or ctx.operation == "listAccounts":
             return response
-        before, self._before[ctx.operation] = self._before.get(ctx.operation), response.body
-        if before is not None and self.now_and_then():
+        bodies = memory(self, "bodies")
+        before, bodies[ctx.operation] = bodies[ctx.operation], response.body
+        if before and self.now_and_then():
             response.body = before
         return response
 
@@ -278,19 +250,16 @@ class ElementsLost(LoadFault):
     RULES = ("list.complete",)
     one_in = 20
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._lost: dict[str, set[str]] = {}
-
     def create(self, ctx: Context) -> None:
         super().create(ctx)
         assert ctx.record is not None
         if KINDS[ctx.operation] == "virtual_account" and self.met("create") and self.now_and_then():
-            self._lost.setdefault(ctx.record["parent"], set()).add(ctx.record["id"])
+            memory(self, "lost").setdefault(ctx.record["parent"], set()).add(ctx.record["id"])
 
     def _lacking(self, ctx: Context) -> set[str]:
-        listed = ctx.operation == "listVirtualAccounts" and ctx.account is not None
-        return self._lost.get(ctx.account["id"], set()) if listed and ctx.account else set()
+        if ctx.operation != "listVirtualAccounts" or ctx.account is None:
+            return set()
+        return set(memory(self, "lost").get(ctx.account["id"], ()))
 
     def count(self, ctx: Context, listing: Listing) -> int:
         return super().count(ctx, listing) - len(self._lacking(ctx))
@@ -321,13 +290,9 @@ class BalanceReadBeforeCommit(LoadFault):
     RULES = ("payout.race",)
     one_in = 10
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._committed: dict[str, list[Balance]] = {}
-
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
         if ctx.operation == "createPayout":
-            ctx.notes["read"] = self._committed.get(ctx.params["account_id"])
+            ctx.notes["read"] = memory(self, "committed").get(ctx.params["account_id"])
             # Simulates a round trip to a database.
             time.sleep(0.003)
         return super().transaction(ctx)
@@ -338,7 +303,7 @@ class BalanceReadBeforeCommit(LoadFault):
             for balance in read:
                 ctx.store.set_balance(account, balance)
         super().reserve_funds(ctx)
-        self._committed[account] = ctx.store.balances(account)
+        memory(self, "committed")[account] = ctx.store.balances(account)
 
 
 #: All load faults by name.

@@ -16,34 +16,19 @@ from tests.load.faults import BalanceReadBeforeCommit, DisableLost, KeysEvicted,
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
-#: Rule, check, operation, and a fault with values that make it show at once.
+#: Rule -> check, operation, and fault.
 ROWS = {
-    "idempotency.replay": ("test_keys_of_earlier_sessions", "createWallet", KeysEvicted, {"most": 0}),
-    "auth.nonce-replay": ("test_nonces_of_earlier_requests", "listWallets", NoncesForgotten, {"most": 0}),
-    "beneficiary.update": (
-        "test_changes_of_one_beneficiary_at_once",
-        "updateBeneficiary",
-        UpdateLost,
-        {"one_in": 1},
-    ),
-    "beneficiary.disable": (
-        "test_changes_of_one_beneficiary_at_once",
-        "disableBeneficiary",
-        DisableLost,
-        {"one_in": 1},
-    ),
-    "payout.race": (
-        "test_payouts_at_once_in_many_rounds",
-        "createPayout",
-        BalanceReadBeforeCommit,
-        {"one_in": 1},
-    ),
+    "idempotency.replay": ("test_keys_of_earlier_sessions", "createWallet", KeysEvicted),
+    "auth.nonce-replay": ("test_nonces_of_earlier_requests", "listWallets", NoncesForgotten),
+    "beneficiary.update": ("test_changes_of_one_beneficiary_at_once", "updateBeneficiary", UpdateLost),
+    "beneficiary.disable": ("test_changes_of_one_beneficiary_at_once", "disableBeneficiary", DisableLost),
+    "payout.race": ("test_payouts_at_once_in_many_rounds", "createPayout", BalanceReadBeforeCommit),
 }
 
 
 def judged(rule: str, behaviour: Behaviour | None) -> Cell:
     """Returns what the check of a rule says of a server, in several sessions with one memory."""
-    check, operation, *_ = ROWS[rule]
+    check, operation, _ = ROWS[rule]
     run, memory = run_on(behaviour), Memory()
     memory.nonces.append(run.account().account)
     for _ in range(3):
@@ -60,10 +45,10 @@ def judged(rule: str, behaviour: Behaviour | None) -> Cell:
 
 @pytest.mark.parametrize("rule", ROWS)
 def test_a_check_fails_where_its_rule_is_broken_and_only_there(rule: str) -> None:
-    *_, fault, values = ROWS[rule]
     assert judged(rule, None).verdict is Verdict.PASSED
-    behaviour = fault()
-    behaviour.__dict__.update(values)
+    behaviour = ROWS[rule][2]()
+    # The fault shows at once.
+    behaviour.__dict__.update(most=0, one_in=1)
     assert judged(rule, behaviour).violations
 
 

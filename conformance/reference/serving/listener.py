@@ -20,7 +20,6 @@ from conformance.reference.app import Server
 from conformance.reference.core_messages import Request
 
 Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 
 _UPGRADE = re.compile(rb"\r\n(?i:upgrade):[^\r\n]*(?=\r\n)")
 
@@ -46,16 +45,17 @@ def application(server: Server, threads: bool) -> Callable[..., Awaitable[None]]
     With `threads` each request is handled in its own thread, for faulty servers with race conditions; slower.
     """
 
-    async def answer(scope: Message, receive: Receive, send: Callable[[Message], Awaitable[None]]) -> None:
-        body, message = b"", await receive()
-        while message["type"] != "http.disconnect":
+    async def answer(
+        scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+    ) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
             if len(body) <= server.behaviour.body_limit:
                 body += message["body"]
-            if not message["more_body"]:
-                break
-            message = await receive()
-        else:
-            return
+            more = message["more_body"]
         connection = scope["extensions"]["connection"]
         request = Request(scope["method"], connection["target"], scope["headers"], body)
         response = await asyncio.to_thread(server.handle, request) if threads else server.handle(request)
@@ -97,8 +97,7 @@ def listen(host: str, port: int) -> socket.socket:
 def base_url(bound: socket.socket, host: str, prefix: str = "") -> str:
     """The base URL of a listening socket from this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
-    if ":" in name:
-        name = f"[{name}]"
+    name = f"[{name}]" if ":" in name else name
     return f"http://{name}:{bound.getsockname()[1]}{prefix.rstrip('/')}"
 
 

@@ -22,10 +22,9 @@ from tests.faults.catalogue import refuse
 from tests.support.running import cells, run_against
 from tests.support.runs import judged
 from tests.variants.choice import compose
-from tests.variants.demands import BritainOnly
+from tests.variants.demands import BritainOnly, vetted_payees
 from tests.variants.hurry import hurried
 from tests.variants.payments import FewAccounts
-from tests.variants.policies import vetted_payees
 from tests.variants.resources import FundsDemanded
 from tests.variants.surroundings import vetted_payee
 from tests.variants.target_files import british, payee

@@ -16,7 +16,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 
 from .choice import Usual, choice, times, with_members
-from .surroundings import Between
+from .surroundings import Between, Counting
 
 #: Requests per second that a limiter lets through.
 RATE = 150
@@ -89,21 +89,18 @@ class LimitedTwice(LimitedInFront):
         super().__init__(LimitedInFront(inner, 600, seconds=60))
 
 
-class LosesNow(Between):
+class LosesNow(Counting):
     """Closes a kept-alive connection at some requests: either before the server received the request, or
     before it answered."""
 
     #: Interval of lost requests, and which of the lost ones reached the server.
     EVERY, REACHED = 211, 2
 
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self._requests = self._lost = 0
+    _lost = 0
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._requests += 1
-        if self._requests % self.EVERY or request.extensions.get("fresh_connection"):
-            return self.inner.handle_request(request)
+    def treat(self, request: httpx.Request, number: int) -> None:
+        if number % self.EVERY or request.extensions.get("fresh_connection"):
+            return
         self._lost += 1
         if self._lost % self.REACHED == 0:
             self.inner.handle_request(request)
@@ -180,26 +177,21 @@ class Router(Between):
         return self.inner.handle_request(request)
 
 
-class Storms(Between):
+class Storms(Counting):
     """Refuses every request for two seconds now and then, with Retry-After as a date."""
 
     #: Requests between outages, and their duration in seconds.
     EVERY, LASTS = 700, 2.0
 
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self._requests = 0
-        self._until = 0.0
+    _until = 0.0
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._requests += 1
-        now = time.time()
-        if self._requests % self.EVERY == 0:
-            self._until = now + self.LASTS
-        if now < self._until:
-            when = formatdate(self._until + 1, usegmt=True)
-            return httpx.Response(429, headers={"Retry-After": when}, json=TOO_MANY)
-        return self.inner.handle_request(request)
+    def treat(self, request: httpx.Request, number: int) -> httpx.Response | None:
+        if number % self.EVERY == 0:
+            self._until = time.time() + self.LASTS
+        if time.time() >= self._until:
+            return None
+        when = formatdate(self._until + 1, usegmt=True)
+        return httpx.Response(429, headers={"Retry-After": when}, json=TOO_MANY)
 
 
 class GatewayDate(Between):

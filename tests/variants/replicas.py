@@ -12,7 +12,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .choice import Usual, choice, times, varied
+from .choice import Usual, choice, memory, times, varied
 
 #: Lags of replicas that answer in turn, in microseconds.
 _UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)
@@ -94,21 +94,19 @@ def filters_behind(self: Behaviour, usual: Usual, ctx: Context, listing: Listing
 class BalancesUneven(Behaviour):
     """Reads balances from five replicas in turn, with different lags of less than a second."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        #: Account -> its balances before each payout, with the time of the payout.
-        self._balances_before: dict[str, list[tuple[int, list[dict[str, Any]]]]] = {}
-
     def create_payout(self, ctx: Context) -> None:
         assert ctx.account is not None
         before = super().balances(ctx, ctx.account)
         super().create_payout(ctx)
-        self._balances_before.setdefault(ctx.account["id"], []).append((ctx.now, before))
+        # Account -> its balances before each payout, with the time of the payout.
+        memory(self, "balances before").setdefault(ctx.account["id"], []).append((ctx.now, before))
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
         as_of = ctx.now - _turn(self, _UNEVEN, "balance delays")
-        later = [shown for at, shown in self._balances_before.get(record["id"], ()) if at > as_of]
-        return later[0] if later else super().balances(ctx, record)
+        for at, balances in memory(self, "balances before").get(record["id"], ()):
+            if at > as_of:
+                return list(balances)
+        return super().balances(ctx, record)
 
 
 @choice("read.delay")
@@ -118,11 +116,6 @@ class ReadsInTurn(Behaviour):
 
     #: Lag of each replica in microseconds.
     turns: tuple[int, ...] = (2_000_000, 0)
-
-    def __init__(self) -> None:
-        super().__init__()
-        #: Id -> each state, with the time of the change.
-        self._states: dict[str, list[tuple[int, Record]]] = {}
 
     def create(self, ctx: Context) -> None:
         super().create(ctx)
@@ -134,7 +127,8 @@ class ReadsInTurn(Behaviour):
 
     def _came(self, ctx: Context) -> None:
         if ctx.record is not None and KINDS[ctx.operation] in ("beneficiary", "virtual_account"):
-            self._states.setdefault(ctx.record["id"], []).append((ctx.now, ctx.record))
+            # Id -> each state, with the time of the change.
+            memory(self, "states").setdefault(ctx.record["id"], []).append((ctx.now, ctx.record))
 
     def show_beneficiary(self, ctx: Context) -> None:
         super().show_beneficiary(ctx)
@@ -146,7 +140,10 @@ class ReadsInTurn(Behaviour):
 
     def _from_replica(self, ctx: Context) -> None:
         assert ctx.record is not None
-        states, as_of = self._states.get(ctx.record["id"]), ctx.now - _turn(self, self.turns, "read delays")
+        states, as_of = (
+            memory(self, "states").get(ctx.record["id"]),
+            ctx.now - _turn(self, self.turns, "read delays"),
+        )
         if states:
             old = [state for instant, state in states if instant <= as_of]
             if not old:
@@ -166,22 +163,18 @@ class ReadsFromReplicas(Behaviour):
 
     copy_behind = 80_000
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._before: dict[str, tuple[int, Record]] = {}
-
     def write_beneficiary(self, ctx: Context, record: Record) -> None:
         super().write_beneficiary(ctx, record)
         assert ctx.beneficiary is not None
-        known = self._before.get(ctx.beneficiary["id"])
+        known = memory(self, "states before").get(ctx.beneficiary["id"])
         # During several changes the shown state stays until the last of them is old enough.
         shown = known[1] if known and known[0] > ctx.now - self.copy_behind else ctx.beneficiary
-        self._before[ctx.beneficiary["id"]] = (ctx.now, shown)
+        memory(self, "states before")[ctx.beneficiary["id"]] = (ctx.now, shown)
 
     def show_beneficiary(self, ctx: Context) -> None:
         super().show_beneficiary(ctx)
         assert ctx.record is not None
-        changed, before = self._before.get(ctx.record["id"], (0, None))
+        changed, before = memory(self, "states before").get(ctx.record["id"], (0, None))
         if before is not None and changed > ctx.now - self.copy_behind:
             ctx.record = before
 
@@ -193,9 +186,7 @@ class GetsFromReplica(Behaviour):
     #: Lags of the replicas that answer in turn, in microseconds.
     gets_behind: tuple[int, ...] = (1_500_000,)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._get_delay = 0
+    _get_delay = 0
 
     def resolve(self, ctx: Context) -> Any:
         self._get_delay = _turn(self, self.gets_behind, "get delays")

@@ -23,6 +23,21 @@ class Between(httpx.BaseTransport):
         return self.inner.handle_request(request)
 
 
+class Counting(Between):
+    """Proxy that treats some requests by their number, from 1."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(inner)
+        self._numbers = itertools.count(1)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self.treat(request, next(self._numbers)) or self.inner.handle_request(request)
+
+    def treat(self, request: httpx.Request, number: int) -> httpx.Response | None:
+        """Returns the answer to a request; None lets the server answer."""
+        raise NotImplementedError
+
+
 def _error(status: int, type: str, code: str, **headers: str) -> httpx.Response:
     body = json.dumps({"error": {"type": type, "code": code, "message": "Try again."}})
     return httpx.Response(
@@ -30,22 +45,14 @@ def _error(status: int, type: str, code: str, **headers: str) -> httpx.Response:
     )
 
 
-class RateLimited(Between):
+class RateLimited(Counting):
     """Refuses every ninth request for its rate, and is unavailable now and then, with Retry-After."""
 
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self._count = itertools.count(1)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        number = next(self._count)
+    def treat(self, request: httpx.Request, number: int) -> httpx.Response | None:
         if number % 9 == 0:
             return _error(429, "rate_limit_error", "too_many_requests", **{"Retry-After": "0"})
-        if number % 31 == 0:
-            return httpx.Response(
-                503, headers={"Retry-After": "0", "Content-Type": "text/html"}, content=b"<h1>busy</h1>"
-            )
-        return super().handle_request(request)
+        busy = {"Retry-After": "0", "Content-Type": "text/html"}
+        return None if number % 31 else httpx.Response(503, headers=busy, content=b"<h1>busy</h1>")
 
 
 class OneAtATime(Between):

@@ -20,7 +20,7 @@ from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import apart
-from conformance.wire.forms import decimal, hexadecimal, new_key, new_nonce, replaced
+from conformance.wire.forms import decimal, hexadecimal, new_key, replaced
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.calls import unknown_like
 from conformance.world.case import Case
@@ -31,7 +31,7 @@ from conformance.world.corpora import ids
 def test_sound_requests_pass(engine: Engine) -> Iterator[Case]:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce has."""
     rows = {
-        "a valid request": Auth(nonce=new_nonce().upper()),
+        "a valid request": Auth(nonce=signing.new_nonce().upper()),
         "a valid request whose nonce has decimal digits only, zeros first": Auth(nonce="00" + decimal(30)),
     }
     yield from engine.cases("auth.accepts-valid", rows)
@@ -40,7 +40,7 @@ def test_sound_requests_pass(engine: Engine) -> Iterator[Case]:
 def _elsewhere(engine: Engine) -> Iterator[Case]:
     """Yields requests without a header, its value in the query and in another header. Underscores in the name
     of a header are left out: CGI does not tell them from hyphens (RFC 3875, section 4.1.18)."""
-    key, now, nonce = engine.at.target.primary.api_key, str(engine.at.run.clock.now()), new_nonce()
+    key, now, nonce = engine.at.target.primary.api_key, str(engine.at.run.clock.now()), signing.new_nonce()
     for header, name, value, beside in (
         (signing.API_KEY, "api_key", key, ("Cookie", f"api_key={key}")),
         (signing.TIMESTAMP, "timestamp", now, ("Date", formatdate(int(now), usegmt=True))),

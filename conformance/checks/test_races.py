@@ -16,12 +16,12 @@ from conformance.checks.races import Rounds
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
+from conformance.contract.signing import new_nonce
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import objects
 from conformance.judge.effects import EXACT, amounts, movement
 from conformance.judge.outcomes import Got, Unclear, difference
-from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
 from conformance.world.calls import identifier

@@ -260,25 +260,18 @@ MISTAKES: tuple[Mistake, ...] = (
 
 BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
-#: Part of the signature string -> the rules broken if it is not signed as sent (of two, the operation's own).
-_RULES = {
-    "method": ("auth.signed-method",),
-    "timestamp": ("auth.signed-timestamp",),
-    "nonce": ("auth.signed-nonce",),
-    "body": ("auth.signed-body", "auth.signed-empty-body"),
-}
-
 
 def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
     """Rules that a request with the mistake breaks; each operation has one of the two for bodies."""
-    signed = mistake.signed(parts)
     if mistake.name in (*SEPARATORS, BEFORE_BODY):
         return ("auth.no-separators",)
-    part = "" if signed in (None, parts.string()) else changed_part(parts, signed or b"")
+    signed = mistake.signed(parts) or parts.string()
+    part = "" if signed == parts.string() else changed_part(parts, signed)
+    if part == "body":
+        return ("auth.signed-body", "auth.signed-empty-body")
     if part == "target":
-        is_query = parts.query and (signed or b"").startswith(parts.method.encode() + parts.path)
-        return ("auth.signed-query",) if is_query else ("auth.signed-path",)
-    return _RULES.get(part, ("auth.signature",))
+        part = "query" if parts.query and signed.startswith(parts.method.encode() + parts.path) else "path"
+    return (f"auth.signed-{part}" if part else "auth.signature",)
 
 
 def changed_part(parts: Parts, signed: bytes) -> str:

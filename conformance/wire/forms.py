@@ -30,11 +30,6 @@ def new_key(version: int = 4, variant: str = "") -> str:
     return f"{text[:14]}{version:x}{text[15:19]}{variant or text[19]}{text[20:]}"
 
 
-def new_nonce() -> str:
-    """A new nonce: 32 hexadecimal digits (section 5.2)."""
-    return hexadecimal(32)
-
-
 def replaced(text: str, at: int, character: str) -> str:
     """Replaces the character at a position, from the end if negative. Raises IndexError outside the text."""
     at = range(len(text))[at]

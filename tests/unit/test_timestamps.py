@@ -34,30 +34,23 @@ def test_parse_is_exact(text: str, seconds: Fraction) -> None:
     assert timestamps.parse(text) == seconds
 
 
+NO_TIMESTAMPS = """
+yesterday
+2000-01-01
+2000-01-01T00:00:00
+2000-01-01 00:00:00Z
+2000-02-30T00:00:00Z
+2000-01-01T24:00:00Z
+2000-01-01T00:60:00Z
+2000-01-01T00:00:61Z
+2000-01-01T00:00:00.Z
+2000-01-01T00:00:00+25:00
+٢٠٠٠-01-01T00:00:00Z
+"""
+
+
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "yesterday",
-        "2000-01-01",
-        "2000-01-01T00:00:00",
-        "2000-01-01 00:00:00Z",
-        "2000-02-30T00:00:00Z",
-        "2000-01-01T24:00:00Z",
-        "2000-01-01T00:60:00Z",
-        "2000-01-01T00:00:61Z",
-        "2000-01-01T00:00:00.Z",
-        "2000-01-01T00:00:00Z\n",
-        "2000-01-01T00:00:00+25:00",
-        "٢٠٠٠-01-01T00:00:00Z",
-        None,
-        0,
-        1.5,
-        True,
-        [],
-        {},
-        MISSING,
-    ],
+    "text", [*NO_TIMESTAMPS.split("\n"), "2000-01-01T00:00:00Z\n", None, 0, 1.5, True, [], {}, MISSING]
 )
 def test_parse_takes_nothing_else(text: object) -> None:
     assert timestamps.parse(text) is None

@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.serialization import (
 
 from conformance._files import InputError
 from conformance.reference.seed import new_server, target_tables
-from conformance.target.file import Target, load
+from conformance.target.file import load
 from tests.support.running import Outcome, cells, run, write_target
-from tests.support.wire import Wire, as_request, rendered, wire
+from tests.support.wire import as_request, rendered, wire
 
 TARGET = """
-base_url = "{url}"
+base_url = "https://127.0.0.1:1"
 [primary]
 api_key = "key_1"
 secret = "s3cret"
@@ -42,6 +42,9 @@ class Files:
         client = authority.issue_cert("client@example.com")
         client.cert_chain_pems[0].write_to_path(folder / "client.pem")
         client.private_key_pem.write_to_path(folder / "client.key")
+        key: Any = load_pem_private_key(client.private_key_pem.bytes(), None)
+        encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+        (folder / "encrypted.key").write_bytes(encrypted)
         other = trustme.CA().issue_cert("client@example.com")
         other.cert_chain_pems[0].write_to_path(folder / "other.pem")
         other.private_key_pem.write_to_path(folder / "other.key")
@@ -50,14 +53,10 @@ class Files:
         authority.configure_trust(self.server)
         self.server.verify_mode = ssl.CERT_REQUIRED
 
-    def target(self, server: Wire | None = None, **keys: str) -> Path:
-        url = server.url.replace("http://", "https://") if server else "https://127.0.0.1:1"
+    def target(self, **keys: str) -> Path:
         path = self.folder / "target.toml"
-        path.write_text(TARGET.format(url=url) + "".join(f'{key} = "{name}"\n' for key, name in keys.items()))
+        path.write_text(TARGET + "".join(f'{key} = "{name}"\n' for key, name in keys.items()))
         return path
-
-    def loaded(self, server: Wire, **keys: str) -> Target:
-        return load(self.target(server, **keys), {})
 
 
 #: A client certificate that another CA has issued.
@@ -111,12 +110,6 @@ def test_run_with_a_wrong_certificate_or_none_says_what_to_name(
     assert "Traceback" not in outcome.output
 
 
-def encrypted(files: Files) -> None:
-    key: Any = load_pem_private_key((files.folder / "client.key").read_bytes(), None)
-    text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
-    (files.folder / "encrypted.key").write_bytes(text)
-
-
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
@@ -127,7 +120,6 @@ def encrypted(files: Files) -> None:
     ],
 )
 def test_wrong_files_are_named_before_any_request(files: Files, keys: dict[str, str], said: str) -> None:
-    encrypted(files)
     with pytest.raises(InputError, match=said) as caught:
-        load(files.target(None, **keys), {})
+        load(files.target(**keys), {})
     assert "\n" not in str(caught.value)

@@ -91,7 +91,7 @@ def _variants(options: argparse.Namespace) -> Section:
 
 
 def _faults(options: argparse.Namespace) -> Section:
-    ids = [fault.id for fault in selection.matching(options)]
+    ids = [fault.id for fault in selection.chosen(options)]
     return dict(pool.mapped(_caught, ids, options.processes, "faults", chunk=4))
 
 

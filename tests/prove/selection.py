@@ -41,12 +41,7 @@ def some(found: list[One], what: str) -> list[One]:
 
 
 def chosen(options: argparse.Namespace) -> list[Fault]:
-    """Like `matching`, with a usage error if no fault is left."""
-    return some(matching(options), "fault")
-
-
-def matching(options: argparse.Namespace) -> list[Fault]:
-    """Returns the selected faults; prints the seed of a sample."""
+    """Returns the selected faults; prints the seed of a sample. Ends the program if none is left."""
     faults = [
         fault
         for fault in load()
@@ -58,7 +53,7 @@ def matching(options: argparse.Namespace) -> list[Fault]:
     if 0 < options.sample < len(faults):
         print(f"{options.sample} of {len(faults)} faults: --seed {options.seed} draws them again")
         faults = random.Random(options.seed).sample(faults, options.sample)
-    return faults
+    return some(faults, "fault")
 
 
 def each_kind(faults: list[Fault]) -> list[Fault]:

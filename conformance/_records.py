@@ -12,9 +12,6 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 #: A duration in seconds.
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
-#: A time in UTC, in the format of RFC 3339.
-Time = Annotated[str, msgspec.Meta(pattern="Z$", extra_json_schema={"format": "date-time"})]
-
 
 def says(description: str, **keywords: Any) -> msgspec.Meta:
     """Describes a member in the schema: `name: Annotated[str, says("Its name.")]`. Further keywords of JSON

@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance._files import InputError, written
+from conformance._files import InputError, shortest, written
 from conformance._options import PREFIX
 from conformance._text import clean, one_line
 from conformance.cli.main import add_options
@@ -38,7 +38,7 @@ from conformance.reference.seed import seed, target_tables, target_text
 from conformance.reference.serving.listener import base_url, listen, serve, served
 from conformance.reference.store import Store
 from conformance.report.building import build as build_document
-from conformance.report.verdict import RunInfo
+from conformance.report.document import RunRecord
 from conformance.report.write import finish
 from conformance.target.environment import variable
 from conformance.target.file import build
@@ -211,15 +211,15 @@ def _judge(
     if lost and last and last.provoked:
         lost += f" after {', '.join(last.provoked)} on {last.request.name}"
     stated = {"judge": "yes", "provoke": options.provoke, "exec": options.exec}
-    info = RunInfo(
+    run = RunRecord(
         started,
-        time.time(),
+        time.time() - started,
         options={name: value for name, value in stated.items() if value},
         interrupted=interrupted,
-        fail_on=Level(options.fail_on),
-        folder=options.report_dir,
+        folder=shortest(options.report_dir),
     )
-    document = build_document(sandbox.judge.ledger(lost), sandbox.judge.target, info)
+    judge, fail_on = sandbox.judge, Level(options.fail_on)
+    document = build_document(judge.ledger(lost), judge.target, run, fail_on=fail_on)
     return finish(document, options.report_dir, shutil.get_terminal_size((110, 24)).columns)
 
 

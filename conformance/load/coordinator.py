@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from conformance._files import shortest
 from conformance._text import count, printable
 from conformance.contract.rules import RULES
 from conformance.contract.traits import traits_of
@@ -20,8 +21,7 @@ from conformance.judge.verdicts import VIOLATIONS
 from conformance.load.process import Created, Report
 from conformance.load.settings import Settings
 from conformance.report.building import build
-from conformance.report.document import Document
-from conformance.report.verdict import RunInfo
+from conformance.report.document import Document, RunRecord
 from conformance.report.write import finish
 
 #: Maximum number of recent ids in memory, and of created resources in the report.
@@ -110,17 +110,16 @@ class LoadController:
     def finish(self, interrupted: str, workers: int) -> int:
         """Writes the report and prints its summary; returns the exit status of the run."""
         self.ledger.lost = next(filter(None, self._lost.values()), "")
-        info = RunInfo(
+        run = RunRecord(
             self.started,
-            time.time(),
+            time.time() - self.started,
             options=dict(self.settings.options),
             interrupted=interrupted,
             workers=workers,
-            fail_on=self.settings.fail_on,
-            folder=self.folder,
+            folder=shortest(self.folder),
             label=self.settings.label,
         )
-        document = build(self.ledger, self.target, info)
+        document = build(self.ledger, self.target, run, fail_on=self.settings.fail_on)
         # Of many not all are listed.
         run = replace(document.run, created=self._created, payouts=self._payouts)
         self.document = replace(document, run=run)

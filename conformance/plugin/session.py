@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance._files import TEST_FOLDERS, InputError
+from conformance._files import TEST_FOLDERS, InputError, shortest
 from conformance._text import count, duration, milliseconds, printable
 from conformance.checks.check import CHECKS
 from conformance.contract.rules import Level
@@ -33,10 +33,9 @@ from conformance.plugin.options import Options
 from conformance.plugin.preparation import Tell, prepare
 from conformance.plugin.selection import Job
 from conformance.report.building import build as build_document
-from conformance.report.document import Document
+from conformance.report.document import Document, RunRecord
 from conformance.report.known_failures import KnownFailures, write_known
 from conformance.report.terminal import Line, summary
-from conformance.report.verdict import RunInfo
 from conformance.world.samples import run_label
 
 #: pytest-xdist's name of the phase of a test whose process died.
@@ -241,8 +240,14 @@ class Session:
         while True:
             errors = len(self.ledger.errors)
             with self._noting("the verdict"):
-                run = self._info(interrupted, others_failed)
-                document = self.document = build_document(self.ledger, self.server.target, run)
+                document = self.document = build_document(
+                    self.ledger,
+                    self.server.target,
+                    self._run(interrupted),
+                    fail_on=Level(self.options.fail_on),
+                    known=self.known,
+                    others_failed=others_failed,
+                )
                 more: list[Line] = []
                 with self._noting("--write-known-failures"):
                     if path := self.options.write_known_failures:
@@ -258,19 +263,16 @@ class Session:
                 break
         return self.document.verdict.exit_status if self.document else 3
 
-    def _info(self, interrupted: str, others_failed: bool) -> RunInfo:
-        return RunInfo(
+    def _run(self, interrupted: str) -> RunRecord:
+        return RunRecord(
             started=self.started,
-            ended=time.time(),
+            seconds=time.time() - self.started,
             seed=self.options.seed,
             options=dict(self.options.given),
             embedded=self.embedded,
             interrupted=interrupted,
-            others_failed=others_failed,
             workers=self.processes,
-            fail_on=Level(self.options.fail_on),
-            known=self.known,
-            folder=self.folder,
+            folder=shortest(self.folder),
             label=run_label(),
         )
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from conformance import __version__
-from conformance._files import shortest
 from conformance._text import clean, mapped
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Side
@@ -18,6 +17,7 @@ from conformance.contract.traits import traits_of
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
+from conformance.report.causes import causes
 from conformance.report.document import (
     FORMAT,
     KNOWN,
@@ -29,19 +29,29 @@ from conformance.report.document import (
     TargetRecord,
 )
 from conformance.report.evidence import document_exchanges
-from conformance.report.verdict import RunInfo, decide
+from conformance.report.known_failures import KnownFailures
+from conformance.report.verdict import Decision
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor, abbreviated
 
 R = TypeVar("R")
 
 
-def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
-    """Builds the results document of a run in its present state.
+def build(
+    ledger: Ledger,
+    target: Target | None,
+    run: RunRecord,
+    *,
+    fail_on: Level = Level.REQUIRED,
+    known: KnownFailures | None = None,
+    others_failed: bool = False,
+) -> Document:
+    """Builds the results document of a run in its present state, and marks known failures in its ledger.
 
     Ledgers of workers are redacted already; options and target are redacted here.
     """
-    decided = decide(ledger, run)
+    entries = known.apply(ledger) if known else ()
+    decision = Decision(ledger, run, causes(ledger), entries, fail_on, others_failed)
     rules = RULES if ledger.side is Side.SERVER else CLIENT_RULES
     places = {operation: place for place, operation in enumerate(OPERATIONS)}
     return Document(
@@ -49,13 +59,13 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),
         run=_run(ledger, run, Redactor(target)),
         target=_target(target) if target else None,
-        verdict=decided.record,
+        verdict=decision.record,
         counts=_counts(ledger.cells),
         operations=_records(OPERATIONS.values(), OperationRecord),
         rules=_records(rules.values(), RuleRecord),
         cells=ledger.cells,
-        causes=decided.causes,
-        known_failures=decided.known_failures,
+        causes=decision.causes,
+        known_failures=decision.known_failures,
         latency=tuple(
             sorted(ledger.latency.values(), key=lambda row: places.get(row.operation, len(places)))
         ),
@@ -74,31 +84,21 @@ def _counts(cells: Iterable[Cell]) -> dict[str, dict[str, int]]:
     }
 
 
-def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
-    return RunRecord(
-        started=_time(run.started),
-        ended=_time(run.ended),
-        seconds=round(max(run.ended - run.started, 0), 3),
-        seed=run.seed,
+def _run(ledger: Ledger, run: RunRecord, redactor: Redactor) -> RunRecord:
+    return replace(
+        run,
         options={name: redactor.clean(value) for name, value in run.options.items()},
-        embedded=run.embedded,
         interrupted=redactor.clean(run.interrupted),
         selection=redactor.clean(ledger.selection),
-        workers=run.workers,
         requests=ledger.sent,
         retries=ledger.waits,
         waited=round(ledger.waited, 3),
-        folder=clean(shortest(run.folder)) if run.folder else "",
-        label=run.label,
+        folder=clean(run.folder),
         created=len(ledger.created),
         payouts=sum(traits_of(resource.operation).draws_on_funds for resource in ledger.created),
         effort=ledger.effort,
         side=ledger.side,
     )
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _target(target: Target) -> TargetRecord:

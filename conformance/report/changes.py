@@ -88,8 +88,8 @@ def _choices(before: Document, after: Document) -> dict[tuple[str, str, str, str
 def _lines(before: Document, after: Document) -> Iterator[str]:
     yield from ("## What changed between two runs", "")
     for word, document in (("Before", before), ("After", after)):
-        started = document.run.started[:16].replace("T", " ")
-        yield f"- {word}, {started}, {code(facts.label(document), 120)}: {plain(document.verdict.sentence)}"
+        server, sentence = code(facts.label(document), 120), plain(document.verdict.sentence)
+        yield f"- {word}, {facts.started(document)}, {server}: {sentence}"
     for title, verdicts in zip(("Worse", "Better", "Otherwise"), _changed(before, after), strict=True):
         yield from ("", f"### {title}", "")
         for (rule, old, new), operations in verdicts.items():

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from conformance._records import Count, Seconds, Time, says
+from conformance._records import Count, Seconds, says
 from conformance._records import schema as records_schema
 from conformance.contract.rules import Level, Side
 from conformance.judge.cells import Cell
@@ -51,25 +51,24 @@ class SuiteRecord(msgspec.Struct, frozen=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """The course of the run."""
+    """The course of the run: what is known of it beside its ledger, and what the ledger adds."""
 
-    started: Annotated[Time, says("When it began.")]
-    ended: Annotated[Time, says("When it ended.")]
+    started: Annotated[float, says("Unix seconds.")]
     seconds: Annotated[Seconds, says("How long it took.")]
-    seed: Annotated[int | None, says("Fixes everything that was drawn at random.")]
-    options: Annotated[Mapping[str, str], says("What the user gave, by name of the option.")]
-    embedded: Annotated[bool, says("Whether the suite's own reference server was judged.")]
-    interrupted: Annotated[str, says("Why the run did not run to its end; empty if it did.")]
-    selection: Annotated[str, says("How the user narrowed the run; empty for a whole run.")]
-    workers: Annotated[int, says("In how many processes checks ran.")]
-    requests: Annotated[Count, says("Requests sent, repetitions included.")]
+    seed: Annotated[int | None, says("Fixes everything that was drawn at random.")] = None
+    options: Annotated[Mapping[str, str], says("What the user gave, by name of the option.")] = {}
+    embedded: Annotated[bool, says("Whether the suite's own reference server was judged.")] = False
+    interrupted: Annotated[str, says("Why the run did not run to its end; empty if it did.")] = ""
+    workers: Annotated[int, says("In how many processes checks ran.")] = 1
+    folder: Annotated[str, says("Where the reports were written, from where the run was started.")] = ""
+    label: Annotated[str, says("A word in the names and labels of all that the run created.")] = ""
+    selection: Annotated[str, says("How the user narrowed the run; empty for a whole run.")] = ""
+    requests: Annotated[Count, says("Requests sent, repetitions included.")] = 0
     retries: Annotated[
         Count,
         says("How often 429, and 503 with Retry-After, were waited out before a request was made again."),
     ] = 0
     waited: Annotated[Seconds, says("How long that took, of all workers together.")] = 0.0
-    folder: Annotated[str, says("Where the reports were written, from where the run was started.")] = ""
-    label: Annotated[str, says("A word in the names and labels of all that the run created.")] = ""
     created: Annotated[Count, says("Resources created, payouts included.")] = 0
     payouts: Annotated[Count, says("Payouts made.")] = 0
     effort: Annotated[
@@ -129,11 +128,6 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     sentence: Annotated[str, says("The verdict in a sentence.")]
     notes: Annotated[tuple[str, ...], says("What the sentence leaves out.")]
     fail_on: Annotated[Level, says("The least firm level that fails the run.")]
-    title: Annotated[str, says("The verdict in a few words.")] = ""
-    failures: Annotated[
-        Count, says("Cells that fail the run: violated, of a level that counts, and not known.")
-    ] = 0
-    known: Annotated[Count, says("Violated cells that the list of known failures excuses.")] = 0
 
     @property
     def tone(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from conformance._text import count, duration, milliseconds
@@ -55,6 +56,11 @@ def pace(document: Document) -> str:
     )
 
 
+def started(document: Document) -> str:
+    """The time at which the run began."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(document.run.started))
+
+
 def sent(document: Document) -> str:
     """The number of requests and their time, in words."""
     run = document.run
@@ -76,7 +82,7 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
     run, target = document.run, document.target
     facts = [
         (run.side.capitalize(), label(document)),
-        ("Started", run.started[:16].replace("T", " ") + " UTC"),
+        ("Started", started(document)),
         ("Requests", sent(document)),
         ("Seed", "" if run.seed is None else str(run.seed)),
         ("Narrowed by", run.selection),

@@ -109,7 +109,6 @@ def _values(document: Document) -> dict[str, Any]:
         "document": document,
         "tone": document.verdict.tone,
         "mark": _MARKS[document.verdict.tone],
-        "title": document.verdict.title or document.verdict.name,
         "label": facts.label(document),
         "unit": facts.UNIT,
         "signs": facts.SIGNS,

@@ -43,7 +43,7 @@ def plain(text: str) -> str:
 def _lines(document: Document) -> Iterator[str]:
     verdict, run = document.verdict, document.run
     icon = _ICONS[verdict.tone]
-    yield f"## {icon} Financial Accounts API conformance: {verdict.title or verdict.name}"
+    yield f"## {icon} Financial Accounts API conformance: {verdict.name}"
     yield from ("", plain(verdict.sentence), *(f"- {plain(note)}" for note in verdict.notes), "")
     if columns := facts.columns(document):
         yield "| cells | " + " | ".join(columns) + " |"

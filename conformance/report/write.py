@@ -72,7 +72,6 @@ def finish(document: Document, folder: Path, width: int = 100) -> int:
             document.verdict,
             name="error",
             exit_status=VERDICTS["error"][0],
-            title="a report could not be written",
             sentence=f"A report could not be written. {document.verdict.sentence}",
         )
         document = replace(document, verdict=verdict, errors=(*document.errors, *map(clean, problems)))

@@ -22,8 +22,8 @@ from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.core_messages import Request
 from conformance.report.building import build
 from conformance.report.changes import load
+from conformance.report.document import RunRecord
 from conformance.report.html import pieces
-from conformance.report.verdict import RunInfo
 from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
 from tests.support.running import ROOT, environment
@@ -163,7 +163,7 @@ def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixt
     rig.handle(client.request("GET", f"/v1/{'x' * 70}/{secret}", b"", None))
     rig.handle(with_header(request, "Idempotency-Key", "\u202e" + secret))
     rig.handle(Request("GET", b"/\xff\x00", [(b"X-\x00", b"\xff")], b"\xff"))
-    document = build(rig.sandbox.judge.ledger(), rig.sandbox.judge.target, RunInfo(0, 1))
+    document = build(rig.sandbox.judge.ledger(), rig.sandbox.judge.target, RunRecord(0, 1))
     shown = "".join(pieces(document)) + json.dumps(to_plain(document)) + capsys.readouterr().err
     assert secret[:12] not in shown and client.tenant.api_key not in shown
     assert not set(shown) & set("\x1b\x07\u202e")

@@ -80,12 +80,13 @@ def command(*words: str, folder: Path = running.ROOT, good: bool = True, **varia
 def pytest(*words: str, folder: Path = running.ROOT) -> Measured:
     """Runs pytest, of whose tests none may fail."""
     with tempfile.TemporaryDirectory() as name:
-        files, began = Path(name), time.time()
-        options = ("-q", "-p", "no:cacheprovider", "-p", "tests.prove.measured", f"--report-dir={name}")
-        variables = {"SPEED_FIGURES": f"{name}/figures", "HYPOTHESIS_STORAGE_DIRECTORY": name}
-        seconds = command("-m", "pytest", *options, *words, folder=folder, **variables)
-        ended, figures = time.time(), json.loads((files / "figures").read_bytes())
-        report = files / "results.json"
+        began, report = time.time(), Path(name) / "results.json"
+        words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.prove.measured", *words)
+        if "conformance" in words:
+            words = (*words, f"--report-dir={name}")
+        file = f"{name}/figures"
+        seconds = command(*words, folder=folder, SPEED_FIGURES=file, HYPOTHESIS_STORAGE_DIRECTORY=name)
+        ended, figures = time.time(), json.loads(Path(file).read_bytes())
         requests = json.loads(report.read_bytes())["run"]["requests"] if report.exists() else 0
     before, after = figures["first test"] - began, ended - figures["last answer"]
     return Measured(seconds, before, after, figures["memory"], requests, figures["idle"])

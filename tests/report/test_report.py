@@ -52,7 +52,7 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, di
     texts = {name: "".join(make(report)) for name, make in FORMATS.items()}
     assert json.loads(texts["results.json"]) == to_plain(report)
     assert f"exit status {status}," in texts["summary.md"]
-    assert f"conformance: {verdict.title}" in texts["summary.md"]
+    assert f"conformance: {verdict.name}" in texts["summary.md"]
     page = html_module.unescape(texts["report.html"])
     assert f"Exit status {status} ·" in page and sentence in page
     lines = [line for line, _ in summary(report, folder=None, width=10_000, verbose=False)]

@@ -79,7 +79,7 @@ def test_each_command_gets_the_same_answer(options: str, tmp_path: Path) -> None
         keep(results, *sent.values(), target=target)
         given = {"target": str(write_target(tmp_path / "target.toml", tables))}
         given |= {"base-url": url} if options == "base-url" else {}
-        made = document(results, target, options=given, folder=tmp_path / "reports")
+        made = document(results, target, options=given, folder=str(tmp_path / "reports"))
         write_all(made, tmp_path / "reports")
         for name, exchange in sent.items():
             command = resend(made.exchanges[exchange.number], made)

@@ -58,7 +58,7 @@ def test_a_long_body_is_a_file_beside_the_report(tmp_path: Path) -> None:
     keep(results, *(exchange(number, request_body=body) for number, body in enumerate(bodies, 1)))
     (tmp_path / "bodies").mkdir()
     (tmp_path / "bodies" / "9").write_text("of an earlier run", "utf-8")
-    write_all(document(results, folder=tmp_path, options={"target": "t.toml"}), tmp_path)
+    write_all(document(results, folder=str(tmp_path), options={"target": "t.toml"}), tmp_path)
     assert {path.name: path.read_bytes() for path in (tmp_path / "bodies").iterdir()} == {
         "2": bodies[1],
         "3": bodies[2],

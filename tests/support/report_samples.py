@@ -14,8 +14,7 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report.building import build
-from conformance.report.document import Document, VerdictRecord
-from conformance.report.verdict import RunInfo, decide
+from conformance.report.document import Document, RunRecord, VerdictRecord
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange
@@ -35,9 +34,12 @@ WALK = ("list.walk", "listWallets")
 STARTED = 1_795_000_000.0
 
 
-def run_info(**changes: Any) -> RunInfo:
-    """Returns the record of a run of 12 s."""
-    return RunInfo(**{"started": STARTED, "ended": STARTED + 12, "seed": 7, **changes})
+def built(results: Ledger, target: Target | None, changes: dict[str, Any]) -> Document:
+    """Returns the document of a run of 12 s; `changes` are of its record and of how it is decided."""
+    how = {name: changes.pop(name) for name in ("fail_on", "known", "others_failed") if name in changes}
+    return build(
+        results, target, RunRecord(**{"started": STARTED, "seconds": 12, "seed": 7, **changes}), **how
+    )
 
 
 def exchange(
@@ -127,9 +129,9 @@ def whole_run(
 
 def decided(results: Ledger, fail_on: Level = Level.REQUIRED, **changes: Any) -> VerdictRecord:
     """Returns the verdict of a run."""
-    return decide(results, run_info(fail_on=fail_on, **changes)).record
+    return built(results, TARGET, {"fail_on": fail_on, **changes}).verdict
 
 
 def document(results: Ledger, target: Target | None = TARGET, **changes: Any) -> Document:
     """Returns the document after a round trip through JSON."""
-    return Document.from_json(to_plain(build(results, target, run_info(**changes))))
+    return Document.from_json(to_plain(built(results, target, changes)))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
@@ -267,10 +267,16 @@ class CheckDefinition:
     last: bool = False
     deep: bool = False
     waits: bool = False
+    #: True for property-based tests (conformance/fuzz).
+    generated: ClassVar[bool] = False
 
     def rules_on(self, operation: str) -> list[Rule]:
         """Returns the cited rules that cover an operation."""
         return [RULES[rule] for rule in self.rules if operation in RULES[rule].operations]
+
+    def cells(self, operation: str) -> list[tuple[str, str]]:
+        """The rules that it judges on an operation, with it."""
+        return [(rule.id, operation) for rule in self.rules_on(operation)]
 
 
 #: Name -> check of ordinary runs.

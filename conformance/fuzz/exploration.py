@@ -6,6 +6,7 @@ import functools
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell
@@ -28,13 +29,21 @@ Explore = Callable[[Run, str, "FuzzSettings", str], list[Cell]]
 class Exploration:
     """A property-based test in parts that workers share.
 
-    Unlike a check, it does not declare the rules that it judges.
+    Unlike a check, it does not declare the rules that it judges, and neither waits nor looks back on the run.
     """
 
     name: str
     function: ExplorationFunction
     #: Part -> rule and operation of its cell where nothing is judged.
     stands_for: Mapping[str, tuple[str, str]]
+    generated: ClassVar[bool] = True
+    last: ClassVar[bool] = False
+    deep: ClassVar[bool] = False
+    waits: ClassVar[bool] = False
+
+    def cells(self, part: str) -> list[tuple[str, str]]:
+        """What stands for the cells of a part."""
+        return [self.stands_for[part]]
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The pytest plugin: options, collection, the controller of a run and its workers.
+"""The pytest plugin: options, collection, the session that controls a run and the lanes that run its tests.
 
 Hooks only translate; judging is elsewhere.
 
@@ -13,12 +13,15 @@ import pytest
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> None:
+    """Registers the options, as a conftest.py would: after those of all plugins, which so get contested short
+    names in any order of installation."""
     from conformance import _private
 
-    _private.disable_assertion_rewriting(pluginmanager, "conformance")
-    from conformance.plugin import hooks
+    _private.disable_assertion_rewriting(early_config.pluginmanager, "conformance")
+    from conformance.plugin import hooks, options
 
-    # An older entry point, or -p, may have registered it.
-    if not pluginmanager.is_registered(hooks):
-        pluginmanager.register(hooks, "conformance hooks")
+    early_config.pluginmanager.register(hooks, "conformance hooks")
+    options.register(early_config, parser, args)

@@ -1,4 +1,4 @@
-"""The hooks of pytest in every session: options, and collection of the suite's checks.
+"""The hooks of pytest in every session: its beginning, and collection of the suite's checks.
 
 They leave sessions alone that do not collect the suite's checks. All sessions import this module, so imports
 of what only the suite's runs need are inside functions.
@@ -10,19 +10,15 @@ import functools
 import gc
 import os
 import sys
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
-from conformance._private import determine_root_again, option_names
 from conformance.plugin import embedded, options, selection
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
-#: Names of options registered by other plugins.
-_TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
 
 
 class Checks(pytest.Module):
@@ -32,39 +28,14 @@ class Checks(pytest.Module):
         return name.startswith("test_")
 
 
-# --------------------------------------------------------------------------- options
-
-
-def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    config = pluginmanager.get_plugin("pytestconfig")
-    taken: Collection[str] = ()
-    if config is not None and options.concerned(config):
-        if options.autoload(config):
-            # Other plugins first, so that they get contested short names in any order of installation.
-            pluginmanager.load_setuptools_entrypoints("pytest11")
-        taken = config.stash[_TAKEN] = option_names(parser)
-    elif config is not None:
-        taken = options.SHORT
-    options.register(parser, taken)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    known = early_config.known_args_namespace
-    if any(getattr(known, name, None) for name in options.FILES):
-        determine_root_again(early_config)
+# --------------------------------------------------------------------------- the session
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: a property-based test of the conformance suite")
     # Long generated texts are intended.
     config.addinivalue_line("filterwarnings", "ignore:Generating overly large repr")
-    config.stash[_OPTIONS] = given = options.parse(config)
-    if given.controls:
-        options.refuse_taken(config, config.stash.get(_TAKEN, ()))
-
-
-# --------------------------------------------------------------------------- the session
+    config.stash[_OPTIONS] = options.parse(config)
 
 
 @pytest.hookimpl(tryfirst=True)

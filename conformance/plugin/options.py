@@ -1,20 +1,20 @@
-"""Registers the options of a run with pytest, and parses their values."""
+"""Registers the options of a run with pytest, parses their values, and knows arguments that name it."""
 
 from __future__ import annotations
 
-import contextlib
-import os
+import copy
 import random
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conformance._files import InputError
 from conformance._options import OPTIONS, Effort, Values, attribute, names_target
+from conformance._private import determine_root_again, option_names
+from conformance._text import printable
 from conformance.plugin import selection
 
 #: The value of --target for the embedded reference server.
@@ -23,59 +23,89 @@ EMBEDDED = "embedded"
 #: Generated cases per part in a deep run.
 DEEP_EXAMPLES = 250
 
-#: The short names of the options.
-SHORT = frozenset(f"--{name}" for name in OPTIONS)
+PACKAGE = Path(__file__).parents[1]
 
-#: Attributes of options whose values pytest takes for paths to tests before they are registered.
-FILES = tuple(f"conformance_{attribute(name)}" for name, option in OPTIONS.items() if option.path)
+#: Folders of installed packages in an environment.
+_INSTALLED = {"site-packages", "dist-packages"}
 
 
-def register(parser: pytest.Parser, taken: Collection[str]) -> None:
-    """Registers the options: always `--conformance-target` and so on; `--target` and so on unless taken by
-    another plugin."""
+def register(config: pytest.Config, parser: pytest.Parser, words: list[str]) -> None:
+    """Registers the options: always `--conformance-target` and so on; `--target` and so on in a run that
+    names the suite, unless another plugin has them. Raises pytest.UsageError for a short name in `words`,
+    the arguments, that the other one would get."""
+    folder = config.invocation_params.dir
+    concerned = own_checkout(folder) or any(
+        _path(word.partition("::")[0], folder, "--pyargs" in words).is_relative_to(PACKAGE) for word in words
+    )
+    taken = option_names(parser)
+    names = {word.partition("=")[0] for word in words}
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
     for name, option in OPTIONS.items():
-        short = [] if f"--{name}" in taken else [f"--{name}"]
+        long, short = f"--conformance-{name}", f"--{name}"
+        free = concerned and short not in taken
         dest = f"conformance_{attribute(name)}"
-        group.addoption(f"--conformance-{name}", *short, dest=dest, **option.arguments)
-
-
-def concerned(config: pytest.Config) -> bool:
-    """True if the unparsed arguments select the suite."""
-    words = _words(config)
-    with contextlib.suppress(KeyError, ValueError):
-        words += map(str, config.getini("addopts"))
-    folder = config.invocation_params.dir
-    if selection.own_checkout(folder):
-        return True
-    return any(selection.within(word.partition("::")[0], folder, "--pyargs" in words) for word in words)
-
-
-def autoload(config: pytest.Config) -> bool:
-    """True if pytest loads installed plugins automatically."""
-    no_autoload = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    return not no_autoload and "--disable-plugin-autoload" not in _words(config)
-
-
-def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:
-    """Rejects a short name that another plugin received but that may be meant for the suite. Raises
-    pytest.UsageError."""
-    names = {word.partition("=")[0] for word in _words(config)}
-    for name in OPTIONS:
-        if f"--{name}" in taken and f"--{name}" in names and f"--conformance-{name}" not in names:
+        group.addoption(long, *([short] if free else []), dest=dest, **option.arguments)
+        if concerned and short in taken & names and long not in names:
             raise pytest.UsageError(
-                f"--{name} belongs to another plugin of this environment, so the conformance suite did not "
-                f"get it. Write --conformance-{name}, or leave the other plugin out with -p no:NAME (pytest "
+                f"{short} belongs to another plugin of this environment, so the conformance suite did not "
+                f"get it. Write {long}, or leave the other plugin out with -p no:NAME (pytest "
                 "--trace-config lists the names)."
             )
+    if concerned:
+        known = config.known_args_namespace
+        config.known_args_namespace = parser.parse_known_args(words, namespace=copy.copy(config.option))
+        config.known_args_namespace.confcutdir = known.confcutdir
+        determine_root_again(config)
 
 
-def _words(config: pytest.Config) -> list[str]:
-    """The arguments of pytest's command and of PYTEST_ADDOPTS."""
-    words = [*map(str, config.invocation_params.args)]
-    with contextlib.suppress(ValueError):
-        words += shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
-    return words
+# ---------------------------------------------------------------------- arguments that name the suite
+
+
+def _path(argument: str, folder: Path, pyargs: bool) -> Path:
+    """The path of an argument, relative to a folder or, under --pyargs, in the package."""
+    first, _, rest = argument.partition(".")
+    if pyargs and first == "conformance" and "/" not in argument:
+        return PACKAGE.joinpath(*rest.split(".")) if rest else PACKAGE
+    return (folder / argument).resolve()
+
+
+def own_checkout(folder: Path) -> bool:
+    """True if a folder is in the suite's own checkout."""
+    return not _INSTALLED & set(PACKAGE.parts) and folder.is_relative_to(PACKAGE.parent)
+
+
+def selects(argument: str, folder: Path, pyargs: bool) -> bool:
+    """True if pytest with this argument collects the suite's checks."""
+    path = _path(argument, folder, pyargs)
+    if path.is_relative_to(PACKAGE):
+        return True
+    # A project does not select a suite in its virtual environment: pytest skips such folders.
+    return path in PACKAGE.parents and not _INSTALLED & set(PACKAGE.relative_to(path).parts)
+
+
+def narrowed(config: pytest.Config) -> list[str]:
+    """The options that narrow the run, as on a command line; empty for a whole run."""
+    option, folder = config.option, config.invocation_params.dir
+    pairs = [("-k", option.keyword), ("-m", option.markexpr)]
+    for name, own in OPTIONS.items():
+        value = getattr(option, f"conformance_{attribute(name)}")
+        if own.narrows is True or value == own.narrows:
+            pairs += [(f"--{name}", each) for each in (value if own.repeats else [value]) or ()]
+    pairs += [("--deselect", value) for value in option.deselect or ()]
+    pairs += [("--ignore", value) for value in option.ignore or ()]
+    words = [shlex.join((name, str(value))) for name, value in pairs if value]
+    words += ["--lf"] if getattr(option, "lf", False) else []
+    if option.maxfail:
+        words.append("-x" if option.maxfail == 1 else f"--maxfail {option.maxfail}")
+    words += [
+        shlex.quote(argument)
+        for argument in map(str, config.args)
+        if "::" in argument or PACKAGE in _path(argument, folder, bool(option.pyargs)).parents
+    ]
+    return [printable(word)[:300] for word in words]
+
+
+# ---------------------------------------------------------------------- values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +113,7 @@ class Options(Values):
     """The values of all options, and what pytest's own options say of the run.
 
     `selected`: the run collects the suite's checks; `idle`: it runs nothing; `scope`: the selected cells;
-    `given`: option -> text, for reports; `narrowed`: the narrowing options with their values; `folder`: the
-    working directory.
+    `given`: option -> text, for reports; `narrowed`: see there; `folder`: the working directory.
     """
 
     selected: bool
@@ -103,11 +132,6 @@ class Options(Values):
         """Keys of `[limits]` in the target file and the values that override them."""
         values = {option.limit: getattr(self, attribute(name)) for name, option in OPTIONS.items()}
         return {key: value for key, value in values.items() if key and value is not None}
-
-    @property
-    def controls(self) -> bool:
-        """True if this process controls a run."""
-        return self.selected and not self.worker and not self.idle
 
     def judges_embedded(self, environment: Mapping[str, str]) -> bool:
         """True if the embedded reference server is judged, as no other is named. Raises InputError if that
@@ -141,51 +165,37 @@ def parse(config: pytest.Config) -> Options:
     option, folder = config.option, config.invocation_params.dir
     values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
     try:
-        generated = bool(values["fuzz_examples"] or values["fuzz_time"])
         scope = selection.Scope.parse(
-            values["rule"], values["operation"], values["section"], generated=generated
+            *(values[name] for name in ("rule", "operation", "section")),
+            generated=bool(values["fuzz_examples"] or values["fuzz_time"]),
         )
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
-    values |= {"effort": Effort(values["effort"]), "seed": _seed(config, values["seed"])}
+    given = {
+        name: " ".join(value) if own.repeats else str(value)
+        for name, own in OPTIONS.items()
+        if own.recorded and (value := values[attribute(name)]) not in (None, own.default)
+    }
+    base_url = config.getoption("base_url", None)
+    others = {"base-url": base_url, "-k": option.keyword, "-m": option.markexpr}
+    given |= {name: str(value) for name, value in others.items() if value}
+    values["effort"] = Effort(values["effort"])
+    # A process of pytest-xdist has the controller's.
+    data = getattr(config, "workerinput", {}).get("conformance", {})
+    if values["seed"] is None:
+        values["seed"] = data.get("seed", random.SystemRandom().randrange(2**32))
     paths = [str(argument).partition("::")[0] for argument in config.args]
+    idle = ("collectonly", "showfixtures", "show_fixtures_per_test")
     return Options(
         **values,
-        selected=any(selection.selects(path, folder, bool(option.pyargs)) for path in paths),
-        idle=bool(
-            option.collectonly
-            or getattr(option, "showfixtures", False)
-            or getattr(option, "show_fixtures_per_test", False)
-        ),
+        selected=any(selects(path, folder, bool(option.pyargs)) for path in paths),
+        idle=any(getattr(option, name, False) for name in idle),
         worker=hasattr(config, "workerinput"),
         installed=bool(option.pyargs),
         verbosity=getattr(option, "verbose", 0),
-        base_url=config.getoption("base_url", None),
+        base_url=base_url,
         scope=scope,
-        given=_given(config, values),
-        narrowed=selection.narrowed(config),
+        given=given,
+        narrowed=narrowed(config),
         folder=folder,
     )
-
-
-def _seed(config: pytest.Config, given: int | None) -> int:
-    """The seed as given or random; a worker has the controller's."""
-    if hasattr(config, "workerinput") and "conformance" in config.workerinput:
-        seed: int = config.workerinput["conformance"]["seed"]
-        return seed
-    return given if given is not None else random.SystemRandom().randrange(2**32)
-
-
-def _given(config: pytest.Config, values: Mapping[str, Any]) -> dict[str, str]:
-    """Option -> the given text, for reports; values of a repeated option are separated by spaces."""
-    given = {}
-    for name, option in OPTIONS.items():
-        value = values[attribute(name)]
-        if option.recorded and value is not None and value != option.default:
-            given[name] = " ".join(value) if option.repeats else str(value)
-    others = {
-        "base-url": config.getoption("base_url", None),
-        "-k": config.option.keyword,
-        "-m": config.option.markexpr,
-    }
-    return given | {name: str(value) for name, value in others.items() if value}

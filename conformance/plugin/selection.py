@@ -1,4 +1,4 @@
-"""Selects the tests of a run, and recognizes arguments of pytest that name the suite.
+"""Selects the tests of a run.
 
 All sessions import this module, so imports of what only the suite's runs need are inside functions.
 """
@@ -6,16 +6,13 @@ All sessions import this module, so imports of what only the suite's runs need a
 from __future__ import annotations
 
 import functools
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance._files import TEST_FOLDERS, InputError
-from conformance._options import OPTIONS, Effort, attribute
-from conformance._options import words as as_words
-from conformance._text import printable
+from conformance._options import Effort
 
 if TYPE_CHECKING:
     import pytest
@@ -27,69 +24,13 @@ if TYPE_CHECKING:
 #: The rule whose violation is told of each operation that a run sends, selected or not.
 CRASH = "http.no-server-error"
 
-PACKAGE = Path(__file__).parents[1]
-
-#: Folders of installed packages in an environment.
-_INSTALLED = {"site-packages", "dist-packages"}
-
 #: How the modules of checks that may crash a server begin.
 HOSTILE = "test_hostile"
-
-
-def _path(argument: str, folder: Path, pyargs: bool) -> Path:
-    """The path of an argument, relative to a folder or, under --pyargs, in the package."""
-    first, _, rest = argument.partition(".")
-    if pyargs and first == "conformance" and "/" not in argument:
-        return PACKAGE.joinpath(*rest.split(".")) if rest else PACKAGE
-    return (folder / argument).resolve()
-
-
-def own_checkout(folder: Path) -> bool:
-    """True if a folder is in the suite's own checkout."""
-    root = PACKAGE.parent
-    return not _INSTALLED & set(PACKAGE.parts) and folder.is_relative_to(root)
-
-
-def within(argument: str, folder: Path, pyargs: bool) -> bool:
-    """True if an argument names the suite or a part of it."""
-    return _path(argument, folder, pyargs).is_relative_to(PACKAGE)
 
 
 def is_test_module(path: Path) -> bool:
     """True for a module of checks or of generated tests, including one added by a user."""
     return path.parent in TEST_FOLDERS and path.name.startswith("test_") and path.suffix == ".py"
-
-
-def selects(argument: str, folder: Path, pyargs: bool) -> bool:
-    """True if pytest with this argument collects the suite's checks."""
-    path = _path(argument, folder, pyargs)
-    if path.is_relative_to(PACKAGE):
-        return True
-    # A project does not select a suite in its virtual environment: pytest skips such folders.
-    return path in PACKAGE.parents and not _INSTALLED & set(PACKAGE.relative_to(path).parts)
-
-
-def narrowed(config: Any) -> list[str]:
-    """The options that narrow the run, as on a command line; empty for a whole run."""
-    option = config.option
-    words = []
-    for name, value in (("-k", option.keyword), ("-m", option.markexpr)):
-        words += [f"{name} {shlex.quote(value)}"] if value else []
-    for name, own in OPTIONS.items():
-        value = getattr(option, f"conformance_{attribute(name)}", None)
-        if own.narrows is True or (own.narrows is not None and value == own.narrows):
-            words += [shlex.join(given)] if (given := as_words(name, value or None)) else []
-    for name, values in (("--deselect", option.deselect), ("--ignore", option.ignore)):
-        words += [f"{name} {shlex.quote(str(value))}" for value in values or ()]
-    words += ["--lf"] if getattr(option, "lf", False) else []
-    words += ["-x"] if option.maxfail == 1 else []
-    if option.maxfail and option.maxfail > 1:
-        words.append(f"--maxfail {option.maxfail}")
-    folder, pyargs = config.invocation_params.dir, bool(option.pyargs)
-    for argument in map(str, config.args):
-        if "::" in argument or PACKAGE in _path(argument, folder, pyargs).parents:
-            words.append(shlex.quote(argument))
-    return [printable(word)[:300] for word in words]
 
 
 @dataclass(frozen=True)
@@ -100,50 +41,47 @@ class Job:
     parameter: str
 
     @property
-    def check(self) -> CheckDefinition | None:
-        """The check; None for an exploration."""
-        return self.judged if hasattr(self.judged, "rules_on") else None  # type: ignore[return-value]
-
-    @property
     def title(self) -> str:
         """The name as in reports of errors."""
         return f"{self.judged.name}[{self.parameter}]"
 
     @property
+    def cells(self) -> list[tuple[str, str]]:
+        """The rules that it judges, with the operation; of an exploration, what stands for them."""
+        return self.judged.cells(self.parameter)
+
+    @property
     def waits(self) -> bool:
         """True for a check that begins before the others, which run while it waits."""
-        return self.check is not None and self.check.waits
+        return self.judged.waits
 
     @property
     def last(self) -> bool:
         """True for a check that judges what the run has sent."""
-        return self.check is not None and self.check.last
-
-    @property
-    def cells(self) -> list[tuple[str, str]]:
-        """The rules that it judges, with the operation; of an exploration, what stands for them."""
-        if self.check is not None:
-            return [(rule.id, self.parameter) for rule in self.check.rules_on(self.parameter)]
-        return [self.judged.stands_for[self.parameter]]  # type: ignore[union-attr]
+        return self.judged.last
 
     @property
     def standing(self) -> tuple[bool, ...]:
         """Its place in the order of a run: checks come before those that judge what the run has sent, those
         that may crash a server, generated requests, and those that wait."""
-        return self.waits, self.check is None, self.judged.name.startswith(HOSTILE), self.last
+        return self.waits, self.judged.generated, self.judged.name.startswith(HOSTILE), self.last
 
     @property
     def properties(self) -> list[tuple[str, object]]:
         """Those of a check in pytest's JUnit report: its operation, and for each of its rules id, level and
         section."""
-        found: list[tuple[str, object]] = [("operation", self.parameter)] if self.check else []
-        for rule in self.check.rules_on(self.parameter) if self.check else ():
+        if self.judged.generated:
+            return []
+        from conformance.contract.rules import RULES
+
+        found: list[tuple[str, object]] = [("operation", self.parameter)]
+        for rule in (RULES[name] for name, _ in self.cells):
             found += [("rule", rule.id), ("level", str(rule.level)), ("section", ", ".join(rule.section))]
         return found
 
     def selected(self, given: Options) -> bool:
         """True if a run with these options includes it."""
-        if given.effort is not Effort.DEEP and self.check and self.check.deep:
+        if self.judged.deep and given.effort is not Effort.DEEP:
             return False
         if given.effort is Effort.QUICK and (self.judged.name, self.parameter) not in quick():
             return False
@@ -245,7 +183,7 @@ class Scope:
         if self.cells is None:
             return True
         operations = {operation for _, operation in self.cells}
-        if job.check is None:
+        if job.judged.generated:
             from conformance.contract.operations import OPERATIONS
 
             of_all = self.generated and job.parameter not in OPERATIONS

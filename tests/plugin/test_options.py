@@ -21,7 +21,7 @@ from conformance.report import commands
 from tests.support.running import ROOT, run
 
 #: An exploration.
-FUZZING: Any = SimpleNamespace(name="test_fuzz.test_schema_fuzzing")
+FUZZING: Any = SimpleNamespace(name="test_fuzz.test_schema_fuzzing", generated=True)
 
 
 def selected_by(scope: Scope) -> set[tuple[str, str]]:
@@ -137,14 +137,17 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
 def test_given_options_are_repeated_in_the_command() -> None:
     """Except the number of lanes, which the next run chooses itself."""
 
-    class Config:
-        option = SimpleNamespace(keyword="wallet", markexpr="not fuzz")
-
-        def getoption(self, name: str, default: object) -> str:
-            return "http://127.0.0.1:8000"
-
-    values = {attribute(name): ["here"] if option.repeats else "here" for name, option in OPTIONS.items()}
-    given = options._given(Config(), values)  # type: ignore[arg-type]
+    values = dict.fromkeys(OPTIONS, "here") | {"effort": "deep", "rule": ["auth.*"]}
+    values |= {"operation": ["listWallets"], "section": ["5.3"]}
+    own = {f"conformance_{attribute(name)}": value for name, value in values.items()}
+    theirs = {"keyword": "wallet", "markexpr": "not fuzz", "deselect": [], "ignore": [], "maxfail": 0}
+    config: Any = SimpleNamespace(
+        option=SimpleNamespace(**own, **theirs, pyargs=True),
+        invocation_params=SimpleNamespace(dir=ROOT),
+        args=[],
+        getoption=lambda name, default: "http://127.0.0.1:8000",
+    )
+    given = options.parse(config).given
     words = shlex.split(commands.again(given, 7))
     left_out = [name for name in given if name not in words and f"--{name}" not in words]
     assert left_out == ["lanes"]

@@ -23,20 +23,17 @@ from conformance.reference.routes import match
 from conformance.target.file import Organization, Target
 from conformance.wire.messages import Auth, Call
 
+#: Rules that not every authenticated request passes: they depend on query and body, or on earlier requests.
+_OF_PARTS = {
+    "auth.signed-query",
+    "auth.signed-body",
+    "auth.signed-empty-body",
+    "auth.nonce-replay-idempotent",
+}
+
 #: Rules that every authenticated request passes.
-_SIGNED = (
-    *("auth.missing-header", "auth.empty-header", "auth.unknown-key", "auth.timestamp-integer"),
-    *("auth.timestamp-window", "auth.nonce-replay", "auth.signature", "auth.signed-method"),
-    *(
-        "auth.signed-path",
-        "auth.signed-timestamp",
-        "auth.signed-nonce",
-        "auth.no-separators",
-        "auth.bearer-only",
-    ),
-    "client.signature-form",
-    "client.secret",
-)
+_SIGNED = [name for name in CLIENT_RULES if name.startswith("auth.") and name not in _OF_PARTS]
+_SIGNED += ["client.signature-form", "client.secret"]
 
 _NONCE = re.compile("[0-9A-Fa-f]{32}")
 #: A date of ISO 8601 in any of its forms, time and offset unread.
@@ -175,25 +172,20 @@ def remarks_on(request: ClientRequest, target: Target, used: Collection[str]) ->
 def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterator[Remark]:
     """Authentication failures; a wrong signature is attributed to the mistake that produces it."""
     for reason in expected.refusals:
-        if reason.rule != "auth.signature":
+        explanation = explain(request) if reason.rule == "auth.signature" else None
+        if explanation is None:
             remedy = ""
             if reason.rule == "auth.timestamp-window":
                 fractions = len(request.headers["x-timestamp"]) >= 13
                 remedy = "Send whole seconds, not milliseconds." if fractions else SET_THE_CLOCK
             yield Remark(reason.rule, reason.what, remedy)
-            continue
-        explanation = explain(request)
-        if explanation is None:
-            yield Remark(reason.rule, reason.what)
-            continue
-        if explanation.is_open:
+        elif explanation.is_open:
             yield Remark("client.signature-form", "the right signature in capital letters")
-            continue
-        has = (rule for rule in explanation.rules if request.operation in CLIENT_RULES[rule].operations)
-        got = (
-            explanation.mistake.described if explanation.mistake else f"another signature: {explanation.text}"
-        )
-        yield Remark(next(has, "auth.signature"), got, beside(explanation))
+        else:
+            has = (rule for rule in explanation.rules if request.operation in CLIENT_RULES[rule].operations)
+            mistake, text = explanation.mistake, f"another signature: {explanation.text}"
+            got = mistake.described if mistake else text
+            yield Remark(next(has, "auth.signature"), got, beside(explanation))
 
 
 def explain(request: ClientRequest) -> Explanation | None:
@@ -204,15 +196,8 @@ def explain(request: ClientRequest) -> Explanation | None:
     if len(request.request.body) > EXPLAINED:
         return None
     origin = f"http://{request.headers.get('host', '')}".encode("utf-8", "replace")
-    parts = Parts(
-        call.method,
-        request.request.target,
-        call.auth.timestamp or "",
-        call.auth.nonce or "",
-        request.request.body,
-        organization.api_key,
-        origin,
-    )
+    target, body, key = request.request.target, request.request.body, organization.api_key
+    parts = Parts(call.method, target, call.auth.timestamp or "", call.auth.nonce or "", body, key, origin)
     return explained(parts, organization.secret, call.auth.signature)
 
 

@@ -90,7 +90,7 @@ def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
         elapsed=exchange.elapsed,
         attempts=exchange.attempts,
         signed=None if signed is None else text(signed.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED],
-        call=mapped(call_to_plain(exchange.call.but(body=None)), lambda value: text(value)[: 4 * KEPT_BODY]),
+        call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
     )
 
 

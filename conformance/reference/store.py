@@ -323,12 +323,10 @@ def _patiently(connection: sqlite3.Connection, statement: str, values: Sequence[
         time.sleep(0.0003)
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _columns(record: dict[str, Any]) -> tuple[str | None, str | None]:
-    return _text(record.get("status")), _text(record.get("currency"))
+def _columns(record: dict[str, Any]) -> Iterator[str | None]:
+    """Yields the values of the columns status and currency."""
+    for name in ("status", "currency"):
+        yield record[name] if isinstance(record.get(name), str) else None
 
 
 _COLUMNS = frozenset({"created", "status", "currency", "id"})

@@ -341,27 +341,13 @@ def _header(headers: list[tuple[str, str]], name: str) -> str | None:
 
 
 def call_to_plain(call: Call) -> dict[str, Any]:
-    """Encodes a call as JSON data, without defaults; bodies that are not UTF-8 as base64."""
-    plain: dict[str, Any] = {"operation": call.operation, "method": call.method, "target": call.target}
-    plain |= _body_to_plain("body", call.body)
-    if call.idempotency_key is not None:
-        plain["idempotency_key"] = call.idempotency_key
-    if call.content_type != "application/json":
-        plain["content_type"] = call.content_type
-    if call.headers:
-        plain["headers"] = [list(pair) for pair in call.headers]
-    auth = {key: value for key, value in asdict(call.auth).items() if value != getattr(Auth(), key)}
-    if "signed_body" in auth:
-        auth |= _body_to_plain("signed_body", auth.pop("signed_body"))
-    if auth:
-        plain["auth"] = auth
-    return plain
-
-
-def _body_to_plain(name: str, body: bytes | None) -> dict[str, str]:
-    if body is None:
-        return {}
+    """A call but for its body as JSON data, without defaults; a signed body that is not UTF-8 as base64."""
+    plain, usual = asdict(call), asdict(Call("", "", "", call.body))
+    auth = {name: value for name, value in plain["auth"].items() if value != usual["auth"][name]}
+    body = auth.pop("signed_body", None)
     try:
-        return {name: body.decode("utf-8")}
+        auth |= {} if body is None else {"signed_body": body.decode("utf-8")}
     except UnicodeDecodeError:
-        return {f"{name}_base64": base64.b64encode(body).decode()}
+        auth["signed_body_base64"] = base64.b64encode(body).decode()
+    usual["auth"] = {}
+    return {name: value for name, value in (plain | {"auth": auth}).items() if value != usual[name]}

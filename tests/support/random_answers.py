@@ -97,35 +97,12 @@ def _document(response: httpx.Response) -> Any:
         return None
 
 
-def other_status(source: random.Random, response: httpx.Response) -> httpx.Response:
-    return httpx.Response(source.choice(STATUSES), headers=response.headers, content=response.read())
-
-
-def no_body(source: random.Random, response: httpx.Response) -> httpx.Response:
-    return httpx.Response(source.choice((204, response.status_code)))
-
-
-def spoilt_document(source: random.Random, response: httpx.Response) -> httpx.Response:
-    return _made(response.status_code, _json(mutated(source, _document(response))))
-
-
-def other_document(source: random.Random, response: httpx.Response) -> httpx.Response:
-    return _made(source.choice((response.status_code, source.choice(STATUSES))), _json(value(source)))
-
-
-def deep_document(source: random.Random, response: httpx.Response) -> httpx.Response:
-    depth = source.choice((50, 99, 101, 900))
-    return _made(response.status_code, b'{"id":' + _json(nested(depth)) + b"}")
-
-
-def other_bytes(source: random.Random, response: httpx.Response) -> httpx.Response:
-    body = response.read()
+def other_bytes(source: random.Random, body: bytes) -> bytes:
     at = source.randrange(len(body) + 1)
-    bodies = (
+    return source.choice((
         source.randbytes(source.randrange(200)), body[:at], body[:at] + source.randbytes(3) + body[at + 3 :],
         body + body, b"\xef\xbb\xbf" + body, b'{"a":NaN,' + body[1:], b'"' * 3000, b"<html>",
-    )  # fmt: skip
-    return _made(response.status_code, source.choice(bodies))
+    ))  # fmt: skip
 
 
 HEADERS = (
@@ -142,24 +119,39 @@ def other_headers(source: random.Random, response: httpx.Response) -> httpx.Resp
     headers += [(source.choice(HEADERS).encode(), source.choice(ODD_HEADERS).encode()) for _ in range(3)]
     source.shuffle(headers)
     # Sent as a stream, so that httpx does not fail to decode it here.
-    stream = httpx.ByteStream(response.read())
-    return httpx.Response(response.status_code, headers=headers, stream=stream)
+    return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(response.read()))
+
+
+ERRORS = (
+    httpx.RemoteProtocolError("Server disconnected without sending a response."),
+    httpx.ReadError("[Errno 104] Connection reset by peer"),
+    httpx.ReadTimeout("timed out"),
+)
 
 
 def no_answer(source: random.Random, response: httpx.Response) -> httpx.Response:
-    raise source.choice(
-        (
-            httpx.RemoteProtocolError("Server disconnected without sending a response."),
-            httpx.ReadError("[Errno 104] Connection reset by peer"),
-            httpx.ReadTimeout("timed out"),
-        )
-    )
+    raise source.choice(ERRORS)
 
 
-SPOILS: tuple[Spoil, ...] = (
-    other_status, no_body, spoilt_document, spoilt_document, spoilt_document, other_document, deep_document,
-    other_bytes, other_headers, no_answer,
-)  # fmt: skip
+#: What is spoilt -> how.
+SPOILS: dict[str, Spoil] = {
+    "status": lambda source, response: httpx.Response(
+        source.choice(STATUSES), headers=response.headers, content=response.read()
+    ),
+    "no body": lambda source, response: httpx.Response(source.choice((204, response.status_code))),
+    "members": lambda source, response: _made(
+        response.status_code, _json(mutated(source, _document(response)))
+    ),
+    "document": lambda source, response: _made(
+        source.choice((response.status_code, source.choice(STATUSES))), _json(value(source))
+    ),
+    "depth": lambda source, response: _made(
+        response.status_code, b'{"id":' + _json(nested(source.choice((50, 99, 101, 900)))) + b"}"
+    ),
+    "bytes": lambda source, response: _made(response.status_code, other_bytes(source, response.read())),
+    "headers": other_headers,
+    "answer": no_answer,
+}
 
 
 class RandomAnswers(httpx.BaseTransport):
@@ -172,12 +164,14 @@ class RandomAnswers(httpx.BaseTransport):
         names = list(OPERATIONS)
         few = self.source.sample(names, self.source.randrange(1, 5))
         self.operations = set(self.source.choice((names, few, few)))
-        self.spoils = [self.source.choice(SPOILS) for _ in range(self.source.randrange(1, 4))]
+        # Members are spoilt most often.
+        kinds = [*SPOILS, "members", "members"]
+        self.spoils = [self.source.choice(kinds) for _ in range(self.source.randrange(1, 4))]
         self.often = self.source.choice((0.02, 0.1, 0.5, 1.0))
         self.families = self.source.choice(({2}, {4}, {2, 4}))
 
     def __str__(self) -> str:
-        kinds = ", ".join(sorted({spoil.__name__ for spoil in self.spoils}))
+        kinds = ", ".join(sorted(set(self.spoils)))
         return f"{kinds} for {self.often:.0%} of {sorted(self.families)} on {sorted(self.operations)}"
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -190,4 +184,4 @@ class RandomAnswers(httpx.BaseTransport):
             or self.source.random() >= self.often
         ):
             return response
-        return self.source.choice(self.spoils)(self.source, response)
+        return SPOILS[self.source.choice(self.spoils)](self.source, response)

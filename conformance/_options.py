@@ -74,9 +74,7 @@ class Option:
     type: Callable[[str], Any] = str
     choices: tuple[str, ...] = ()
     default: Any = None
-    #: The value that narrows the run; True for any.
-    narrows: Any = None
-    #: True if it may be repeated.
+    #: True if it narrows the run, and may be repeated.
     repeats: bool = False
     #: True if its value is a path.
     path: bool = False
@@ -88,8 +86,6 @@ class Option:
     recorded: bool = True
     #: True if the command that repeats a run contains it.
     again: bool = True
-    #: The document that explains it.
-    page: str = ""
 
     @property
     def initial(self) -> Any:
@@ -133,19 +129,16 @@ class Values:
     rule: list[str] | None = _option(
         "judge only this rule, on this operation if given; patterns such as 'auth.*' (repeatable)",
         "RULE[@OPERATION]",
-        narrows=True,
         repeats=True,
     )
     operation: list[str] | None = _option(
         "judge only this operation; patterns such as 'list*' (repeatable)",
         "OPERATION",
-        narrows=True,
         repeats=True,
     )
     section: list[str] | None = _option(
         "judge only the rules of this section of the specification, such as 4.1 (repeatable)",
         "SECTION",
-        narrows=True,
         repeats=True,
     )
     effort: Effort = _option(
@@ -154,8 +147,6 @@ class Values:
         "EFFORT",
         choices=tuple(map(str, Effort)),
         default=Effort.FULL,
-        narrows=Effort.QUICK,
-        page="effort.md",
     )
     fail_on: str = _option(
         "the lowest level of rules whose violation fails the run: required, or implied (default: required)",
@@ -164,7 +155,7 @@ class Values:
         default="required",
     )
     known_failures: Path | None = _option(
-        "a TOML file of failures that do not fail the run", "FILE", Path, path=True, page="gate-my-ci.md"
+        "a TOML file of failures that do not fail the run", "FILE", Path, path=True
     )
     write_known_failures: Path | None = _option(
         "write the failures of this run as such a file", "FILE", Path, path=True, recorded=False
@@ -174,7 +165,6 @@ class Values:
         "N",
         _rate,
         limit="requests_per_second",
-        page="judge-my-server.md#be-gentle-with-it",
     )
     request_timeout: float | None = _option(
         "wait at most so long for one answer (default: 30)", "SECONDS", _duration, limit="request_timeout"
@@ -196,7 +186,7 @@ class Values:
         "the seed of all generated cases (default: another one each run, printed)", "N", int, recorded=False
     )
     fuzz_examples: int | None = _option(
-        "generated examples for each part of the property-based tests", "N", _positive, page="fuzz-longer.md"
+        "generated examples for each part of the property-based tests", "N", _positive
     )
     fuzz_time: float | None = _option(
         "keep generating cases for so many seconds in all, beside what the checks take", "SECONDS", _seconds

@@ -89,7 +89,7 @@ def narrowed(config: pytest.Config) -> list[str]:
     pairs = [("-k", option.keyword), ("-m", option.markexpr)]
     for name, own in OPTIONS.items():
         value = getattr(option, f"conformance_{attribute(name)}")
-        if own.narrows is True or value == own.narrows:
+        if own.repeats or value == Effort.QUICK:
             pairs += [(f"--{name}", each) for each in (value if own.repeats else [value]) or ()]
     pairs += [("--deselect", value) for value in option.deselect or ()]
     pairs += [("--ignore", value) for value in option.ignore or ()]

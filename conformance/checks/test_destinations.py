@@ -176,7 +176,7 @@ def test_inapplicable_fields(at: Check) -> None:
     """Records which members that do not apply to a destination's type are null and which are left out."""
     for creation in creations(at.run, CREATE):
         kind = str(creation.body.get("type"))
-        for name in _INAPPLICABLE.get(kind, ()) if creation.kind in ("the sample", "a wallet") else ():
+        for name in _INAPPLICABLE.get(kind, ()) if creation.kind in ("the sample", "wallet") else ():
             value = creation.exchange.get(name)
             choice = "null" if value is None else "left out" if value is MISSING else "a value"
             question = f"{name} of a {kind} destination"

@@ -18,9 +18,9 @@ from conformance.judge.effects import sent_amount
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import page_of
-from conformance.world.addresses import abroad
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in
+from conformance.world.parts import abroad
 from conformance.world.payments import PayoutRounds
 from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body

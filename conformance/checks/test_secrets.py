@@ -55,7 +55,7 @@ def new_vault(at: Check) -> Vault:
     other = {**numbered, "network": "solana_devnet", "wallet_address": samples.solana_address()}
     card = {**bank, "type": "card", "account_number": samples.digits(16)}
     beside = {**bank, "iban": samples.iban(), "wallet_address": wallet["wallet_address"]}
-    rows = [bodies(fixture, CREATE, name) for name in ("an IBAN", "wallet")]
+    rows = [bodies(fixture, CREATE, name) for name in ("IBAN alone", "wallet")]
     for tries in (*rows, [other, numbered], [card], [beside]):
         calls = [fixture.call(CREATE, body) for body in tries]
         answers = at.until_accepted(calls, "a destination whose number must stay hidden")

@@ -25,9 +25,9 @@ from conformance.judge.outcomes import unusable
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
-from conformance.world.addresses import abroad
 from conformance.world.bodies import BODIES, NAMES, bodies
 from conformance.world.calls import call
+from conformance.world.parts import abroad
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid

@@ -15,20 +15,9 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
-from conformance.world import destinations
-from conformance.world.addresses import (
-    ENGLISH_ADDRESS,
-    abroad,
-    address_abroad,
-    english_address,
-    foreign_street,
-    long_address,
-    longest_address,
-    moved_abroad,
-)
+from conformance.world import parts
 from conformance.world.calls import identifier
 from conformance.world.corpora.kept_texts import MIXED
-from conformance.world.payments import paid
 from conformance.world.run import Account
 from conformance.world.samples import (
     BUSINESS,
@@ -89,7 +78,7 @@ _PERSON = {
     "tax_id": lambda _: f"00AB{digits(5)}",
 }
 
-_ENGLISH = {"country_code": "GB", "address": ENGLISH_ADDRESS}
+_ENGLISH = {"country_code": "GB", "address": parts.ENGLISH_ADDRESS}
 
 
 def _employed(fixture: Account) -> list[Body]:
@@ -170,14 +159,14 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
             _PERSON,
         ],
         "letters of several scripts": [
-            {**_FOREIGN_FIRM, "address": foreign_street},
+            {**_FOREIGN_FIRM, "address": parts.foreign_street},
             _FOREIGN_FIRM,
             _FOREIGN,
         ],
         # The countries of address, telephone and payouts differ: none follows from another.
         "an address abroad": [
-            {"address": address_abroad, "country_code": "GB"},
-            {"address": address_abroad},
+            {"address": parts.address_abroad, "country_code": "GB"},
+            {"address": parts.address_abroad},
         ],
         "names with apostrophes": _apostrophes,
         "signs": [
@@ -187,8 +176,8 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
         ],
         # Notes and addresses have no stated maximum; a server may have one.
         "a long note": [
-            {"note": _DIGITS * 1010, "address": longest_address},
-            {"note": _DIGITS * 240, "address": long_address},
+            {"note": _DIGITS * 1010, "address": parts.longest_address},
+            {"note": _DIGITS * 240, "address": parts.long_address},
             {"note": _DIGITS * 110},
         ],
     },
@@ -199,13 +188,13 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
             {"is_default": False, "country": "DE", "currency": "GBP"},
             {"is_default": False},
         ],
-        "a savings account": destinations.savings,
-        "an IBAN": destinations.european,
-        "a SWIFT code of eleven characters": destinations.long_swift,
+        "a savings account": parts.savings,
+        "IBAN alone": parts.european,
+        "a SWIFT code of eleven characters": parts.long_swift,
         "a label with signs": [{"label": _WITH_SIGNS}],
         "a long label": [{"label": lambda _, n=n: f"{marker()} {_DIGITS * n}"} for n in (1010, 240, 110, 60)],
-        "a wallet": destinations.wallet,
-        "a wallet on another network, without label": destinations.other_network,
+        "wallet": parts.wallet,
+        "a wallet on another network, without label": parts.other_network,
     },
     "createPayout": {
         "no note": [{"note": MISSING}],
@@ -214,16 +203,15 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
             {"note": f"{LETTERS} {SIGNS}"},
         ],
         # To the default destination; a server may make the first one the default.
-        "another beneficiary and currency": paid(
+        "another beneficiary and currency": parts.paid(
             lambda fixture: [
-                body | {"is_default": True}
-                for body in (*destinations.european(fixture), fixture.bank_account())
+                body | {"is_default": True} for body in (*parts.european(fixture), fixture.bank_account())
             ],
             _other_payee,
         ),
         # Section 4.4 states an ISO 4217 currency, also for payouts to a wallet.
-        "a wallet to pay to": paid(
-            lambda fixture: destinations.defaults(destinations.wallet(fixture)),
+        "a wallet to pay to": parts.paid(
+            lambda fixture: parts.defaults(parts.wallet(fixture)),
             lambda fixture: fixture.beneficiary_id,
             "USD",
         ),
@@ -233,7 +221,7 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
         # A server may want it where the currency is.
         "an address": [
             {"address": address("state")},
-            {"address": lambda sample: address_abroad(sample, "state")},
+            {"address": lambda sample: parts.address_abroad(sample, "state")},
         ],
         "another currency": _other_currencies("createVirtualAccount", address=address("state")),
         "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
@@ -276,15 +264,19 @@ _FURTHER: Mapping[str, Mapping[str, Row]] = {
         # A server that supports some countries or scripts only, or a front end, may refuse the rows below.
         "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
         "another country_code": [
-            {"country_code": abroad, "address": moved_abroad, "display_name": _marked("Ada Byron")},
-            {"country_code": abroad, "display_name": _marked("Ada Byron")},
-            {"country_code": abroad},
+            {
+                "country_code": parts.abroad,
+                "address": parts.moved_abroad,
+                "display_name": _marked("Ada Byron"),
+            },
+            {"country_code": parts.abroad, "display_name": _marked("Ada Byron")},
+            {"country_code": parts.abroad},
         ],
         "fields in letters of several scripts": [
             {
                 **dict.fromkeys(("first_name", "middle_name", "last_name", "company_name"), LETTERS),
                 **_SCRIPTS,
-                "address": foreign_street,
+                "address": parts.foreign_street,
             },
             {**dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS), **_SCRIPTS},
             _SCRIPTS,
@@ -296,11 +288,11 @@ _FURTHER: Mapping[str, Mapping[str, Row]] = {
         ],
         "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
         "a long note": [
-            {"note": lambda _: f"{marker()} {_DIGITS * 1010}", "address": longest_address},
-            {"note": lambda _: f"{marker()} {_DIGITS * 240}", "address": long_address},
+            {"note": lambda _: f"{marker()} {_DIGITS * 1010}", "address": parts.longest_address},
+            {"note": lambda _: f"{marker()} {_DIGITS * 240}", "address": parts.long_address},
             {"note": lambda _: f"{marker()} {_DIGITS * 110}"},
         ],
-        "an address abroad": [{"address": english_address}],
+        "an address abroad": [{"address": parts.english_address}],
         "contact details as people write them": lambda fixture: [
             {"phone": phone, "email": _email({}), **more}
             for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
@@ -308,20 +300,16 @@ _FURTHER: Mapping[str, Mapping[str, Row]] = {
         ],
     },
     "createPayoutDestination": {
-        "bank account": destinations.numbered,
-        "IBAN": destinations.with_iban,
-        "IBAN alone": lambda fixture: destinations.accounts(fixture, False),
+        "bank account": parts.numbered,
+        "IBAN": parts.with_iban,
         "SWIFT code": lambda fixture: [
-            *destinations.with_iban(fixture),
+            *parts.with_iban(fixture),
             {**fixture.body("createPayoutDestination"), "swift_code": "DEUTDEFF"},
         ],
-        "wallet": destinations.wallet,
         "no default": [{"is_default": False}],
         "account_type checking": [{"account_type": "checking"}],
         "account_type savings": [{"account_type": "savings"}],
-        "a savings account, the default": lambda fixture: destinations.defaults(
-            destinations.savings(fixture)
-        ),
+        "a savings account, the default": lambda fixture: parts.defaults(parts.savings(fixture)),
         "the longest label": [{"label": _longest("label")}],
     },
     "createPayout": {

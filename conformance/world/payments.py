@@ -5,13 +5,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, lost, taken, unmoved
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
-from conformance.world.calls import call, identifier
 from conformance.world.lag import PAUSES
 from conformance.world.run import Account
 
@@ -23,35 +20,6 @@ _AT_ONCE = 0.4
 
 #: Sends several requests at once for a purpose.
 SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
-
-
-def paid(
-    destinations: Callable[[Account], list[dict[str, Any]]],
-    beneficiary: Callable[[Account], str],
-    currency: str = "",
-) -> Callable[[Account], list[dict[str, Any]]]:
-    """Returns a row of bodies: a payout to the first destination that the server accepts, in the given
-    currency or the destination's."""
-
-    def payee_of(fixture: Account) -> tuple[str, str, str]:
-        """Creates the payee. Raises Inconclusive where the server accepts no destination."""
-        ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
-        for details in destinations(fixture):
-            attempt = call("createPayoutDestination", ids, details)
-            created = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
-            code = currency or created.get("currency")
-            if created.succeeded and isinstance(code, str):
-                return ids["beneficiary_id"], identifier(created), code
-        raise Inconclusive("the server accepts no destination of another kind")
-
-    def make(fixture: Account) -> list[dict[str, Any]]:
-        with contextlib.suppress(Inconclusive):
-            key = ("payee of another kind", fixture.account_id, currency)
-            payee = fixture.run.cache.get(key, lambda: payee_of(fixture))
-            return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
-        return []
-
-    return make
 
 
 class PayoutRounds:

@@ -124,20 +124,21 @@ def digits(count: int) -> str:
     return str(least + secrets.randbelow(9 * least))
 
 
+def checked_iban(country: str, account: str) -> str:
+    """The IBAN of an account number, with valid check digits (ISO 13616)."""
+    letters = "".join(str(int(letter, 36)) for letter in country)
+    return f"{country}{98 - int(f'{account}{letters}00') % 97:02d}{account}"
+
+
 def iban(end: str = "") -> str:
-    """A random German IBAN with valid check digits (ISO 13616), with these digits at its end if they are
-    some."""
-    account = "37040044" + digits(6) + (end if re.fullmatch("[0-9]{4}", end) else digits(4))
-    check = 98 - int(account + "131400") % 97  # DE is 1314 in the check's alphabet
-    return f"DE{check:02d}{account}"
+    """A random German IBAN, with these digits at its end if they are four."""
+    return checked_iban("DE", "37040044" + digits(6) + (end if re.fullmatch("[0-9]{4}", end) else digits(4)))
 
 
 def belgian_iban() -> str:
-    """A random Belgian IBAN with valid check digits, those of its account number too."""
+    """A random Belgian IBAN, of whose account number the check digits are valid, too."""
     account = "735" + digits(7)
-    account += f"{int(account) % 97 or 97:02d}"
-    check = 98 - int(account + "111400") % 97  # BE is 1114 in the check's alphabet
-    return f"BE{check:02d}{account}"
+    return checked_iban("BE", account + f"{int(account) % 97 or 97:02d}")
 
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -158,8 +159,6 @@ _AREAS = (
     201, 202, 203, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228,
     229, 231, 234, 239, 240, 248, 251, 252, 253, 254, 256, 260, 262, 267, 269, 270, 276, 281, 301, 302,
     303, 304, 305, 307, 308, 309, 310, 312, 313, 314, 315, 316, 317, 318, 319, 320, 321, 323, 325, 330,
-    334, 336, 337, 401, 402, 404, 405, 406, 407, 408, 409, 410, 412, 413, 414, 415, 417, 419, 423, 425,
-    432, 434, 435, 440,
 )
 # fmt: on
 
@@ -232,27 +231,24 @@ class Amounts:
         if plain(amount) is None or len(amount.partition(".")[0]) > 15:
             return amount
         with self._lock:
-            left = self._left.setdefault(amount, [])
-            if not left:
-                left += _above(amount)
-                secrets.SystemRandom().shuffle(left)
+            left = self._left[amount] = self._left.get(amount) or _above(amount)
             return format(left.pop(), "f")
 
 
 #: Amounts that are drawn from, at most.
-_AMOUNTS = 5000
+_AMOUNTS = 10_000
 
 
 def _above(amount: str) -> list[Decimal]:
-    """Amounts above a given one, in minor units: no multiple of 5, and none that ends in 98 or 99."""
+    """Amounts above a given one, in random order: in minor units no multiple of 5, and none that ends in 98
+    or 99."""
     fraction = amount.partition(".")[2]
     unit = Decimal(1).scaleb(-min(len(fraction), 2))
     base = Decimal(amount)
     units = int(base / unit)
     steps = range(max(11, units // 9), max(99, units))
-    if len(steps) > _AMOUNTS:
-        steps = range(steps.start, steps.stop, len(steps) // _AMOUNTS)
-    return [base + unit * step for step in steps if (units + step) % 5 and (units + step) % 100 < 98]
+    drawn = secrets.SystemRandom().sample(steps, min(len(steps), _AMOUNTS))
+    return [base + unit * step for step in drawn if (units + step) % 5 and (units + step) % 100 < 98]
 
 
 #: Shared by the workers of a process, as they may test one server at the same time.

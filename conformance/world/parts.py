@@ -1,0 +1,147 @@
+"""Parts of valid bodies: unusual addresses of beneficiaries, payout destinations, and payees of payouts.
+
+Addresses derive from a sample body, the others from an account's samples; later bodies are plainer."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from conformance.judge.verdicts import Inconclusive
+from conformance.wire.messages import MISSING
+from conformance.world.calls import call, identifier
+from conformance.world.run import Account
+from conformance.world.samples import LETTERS, Body, address, belgian_iban, changed, iban, solana_address
+
+# ---------------------------------------------------------------------- addresses
+
+
+def abroad(sample: Body) -> str:
+    """A country other than that of the sample's payout destination."""
+    return "DE" if sample.get("country_code") != "DE" else "US"
+
+
+def address_abroad(sample: Body, region: str = "region") -> Body:
+    # The postal code has a leading zero; the country differs from the destination's.
+    return {**address(region), "city": "Dresden", "postal_code": "01067", "country": abroad(sample)}
+
+
+def moved_abroad(sample: Body) -> Body:
+    return {**sample["address"], "country": abroad(sample)}
+
+
+#: With spaces, apostrophes and words in lower case.
+ENGLISH_ADDRESS = {
+    "address_line": "10 McAdam's Yard, flat 2b",
+    "city": "King's Lynn and West Norfolk",
+    "region": "Tyne and Wear",
+    "postal_code": "NE1 4ST",
+    "country": "GB",
+}
+
+
+def english_address(sample: Body) -> Body:
+    """An English address; a German one for a sample from England."""
+    return address_abroad(sample) if sample.get("country_code") == "GB" else ENGLISH_ADDRESS
+
+
+def foreign_street(sample: Body) -> Body:
+    return {**sample["address"], "address_line": LETTERS, "city": LETTERS}
+
+
+def long_address(sample: Body) -> Body:
+    """An address whose street and city are longer than the lines of bank forms."""
+    city = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
+    return {**sample["address"], "address_line": "Old Station Road 1, " * 6 + "Building 7", "city": city}
+
+
+def longest_address(sample: Body) -> Body:
+    """An address longer than usual database columns: no maximum is stated."""
+    members = {"address_line": 600, "city": 300, "region": 300, "postal_code": 60}
+    return {
+        **sample["address"],
+        **{name: ("Building 12, " * 50)[: size - 1] + "x" for name, size in members.items()},
+    }
+
+
+# ---------------------------------------------------------------------- destinations
+
+
+def with_iban(fixture: Account) -> list[Body]:
+    """The accepted bank details with an IBAN added, then bank details with an IBAN only."""
+    body = fixture.body("createPayoutDestination")
+    if "iban" in body:
+        return [body]
+    return [{**body, "iban": iban(), "swift_code": "DEUTDEFF"}, *european(fixture)]
+
+
+def european(fixture: Account) -> list[Body]:
+    """Bank details with an IBAN alone."""
+    return [body for body in fixture.run.samples.bank_accounts() if "account_number" not in body]
+
+
+def long_swift(fixture: Account) -> list[Body]:
+    german = {"iban": iban(), "swift_code": "COBADEFFXXX", "label": MISSING}
+    belgian = {**german, "country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
+    known = [body for body in european(fixture) if "swift_code" in body]
+    return defaults([changed(body, changes) for changes in (belgian, german) for body in known])
+
+
+def numbered(fixture: Account) -> list[Body]:
+    body, others = fixture.body("createPayoutDestination"), fixture.run.samples.bank_accounts()
+    return [body] if "account_number" in body else [each for each in others if "account_number" in each]
+
+
+def savings(fixture: Account) -> list[Body]:
+    body = fixture.body("createPayoutDestination")
+    savings = {**body, "account_type": "savings"}
+    elsewhere = {**savings, "routing_number": "011401533"}
+    return [{**elsewhere, "swift_code": "BOFAUS3N"}, elsewhere, savings] if "account_type" in body else []
+
+
+def wallet(fixture: Account) -> list[Body]:
+    return fixture.run.samples.wallet_destinations()
+
+
+def other_network(fixture: Account) -> list[Body]:
+    solana = {"network": "solana_devnet", "wallet_address": solana_address()}
+    more = {"is_default": True, "label": MISSING}
+    # Not the country of its beneficiary.
+    others = (solana | more | {"country": "DE"}, solana | more, {"network": "polygon"} | more)
+    return [changed(body, other) for other in others for body in wallet(fixture)]
+
+
+def defaults(destinations: list[Body]) -> list[Body]:
+    return [*(body | {"is_default": True} for body in destinations), *destinations]
+
+
+# ---------------------------------------------------------------------- payees
+
+
+def paid(
+    destinations: Callable[[Account], list[Body]],
+    beneficiary: Callable[[Account], str],
+    currency: str = "",
+) -> Callable[[Account], list[Body]]:
+    """Returns a row of bodies: a payout to the first destination that the server accepts, in the given
+    currency or the destination's."""
+
+    def payee_of(fixture: Account) -> tuple[str, str, str]:
+        """Creates the payee. Raises Inconclusive where the server accepts no destination."""
+        ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
+        for details in destinations(fixture):
+            attempt = call("createPayoutDestination", ids, details)
+            created = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
+            code = currency or created.get("currency")
+            if created.succeeded and isinstance(code, str):
+                return ids["beneficiary_id"], identifier(created), code
+        raise Inconclusive("the server accepts no destination of another kind")
+
+    def make(fixture: Account) -> list[Body]:
+        with contextlib.suppress(Inconclusive):
+            key = ("payee of another kind", fixture.account_id, currency)
+            payee = fixture.run.cache.get(key, lambda: payee_of(fixture))
+            return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
+        return []
+
+    return make

@@ -9,7 +9,6 @@ from conformance.checks.list_judging import (
     active,
     judge_by_query,
     judge_size,
-    steady,
     stocked,
     usable_page,
 )
@@ -42,62 +41,55 @@ def test_size_out_of_range(at: Check) -> None:
 @check("list.page-range", "list.out-of-range")
 def test_page_out_of_range(at: Check) -> None:
     """Sends pages that are not positive integers: refused, or the items of the page that is named."""
-    stock = stocked(at)
+    stock, values = stocked(at), ("0", "-1", "-2", "abc", "1.5", "")
     at.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
-    values = ("0", "-1", "-2", "abc", "1.5", "")
-
-    def read() -> list[tuple[str, int, Exchange, Exchange | None]]:
-        answers = []
-        for size in (3, MAX_SIZE):
-            valid: dict[int, Exchange] = {}
-            for value in values if size == 3 else values[:2]:
-                exchange = at.send(
-                    stock.call.with_query([("page", value), ("size", str(size))]),
-                    f"page={value} at size {size}",
-                )
-                read = page_of(exchange)
-                number = read.page if read is not None else None
-                if number is not None and number >= 1 and number not in valid:
-                    valid[number] = at.send(
-                        stock.call.with_query(query(number, size)), f"page {number} of size {size}"
-                    )
-                answers.append((value, size, exchange, valid.get(number or 0)))
-        return answers
-
-    for value, size, exchange, valid in steady(at, stock.call, read):
-        if valid is not None and exchange.get("total") != valid.get("total"):
-            valid = None  # the list has grown between the two
-        judge_number(at, exchange, valid, f"page={value} at size {size}")
+    for value, size in [*((value, 3) for value in values), *((value, MAX_SIZE) for value in values[:2])]:
+        what = f"page={value} at size {size}"
+        exchange = at.send(stock.call.with_query([("page", value), ("size", str(size))]), what)
+        _judge_number(at, exchange, what, size)
         if size == 3:
             out_of_range(at, exchange, "page", value)
-    alone = at.send(stock.call.with_query([("page", "0")]), "page=0 alone")
-    judge_number(at, alone, None, "page=0 alone")
+    what = "page=0 alone"
+    _judge_number(at, at.send(stock.call.with_query([("page", "0")]), what), what, DEFAULT_SIZE)
 
 
-#: Pages past the last that overflow no integer.
-_NEAR = ("page 1 past the last of size 10", "page 2 past the last of size 1")
+def _judge_number(at: Check, exchange: Exchange, what: str, size: int) -> None:
+    """Judges list.page-range on the answer to a page below 1, and by the page that it claims to be."""
+    rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
+    page = usable_page(at, rule, exchange, what, refusable=True)
+    if page is None or not at.expect(rule, *paging.page_from_one(expected, page)):
+        return
+    valid = stocked(at).call.with_query(query(page.page, size))
+    other = page_of(at.send(valid, f"page {page.page} of size {size}"))
+    # Else the list has grown between the two.
+    if other is not None and other.total == page.total:
+        sentence = f"{what}, answered as page {page.page}: its items"
+        at.expect(rule, *paging.same_elements(sentence, page, other))
 
-#: A page past the last whose offset is 0 in 32 bits.
-_FAR = "page=268435457 at size 16"
 
-#: Pages past the last, with their sizes: themselves or their offsets are negative in 32 bits, or inexact as
-#: floating-point numbers.
-_WRAPPED = (
+#: A page past the last that is 1 in 32 bits, and one whose offset is 0.
+_FIRST, _FAR = (2**32 + 1, DEFAULT_SIZE), (2**28 + 1, 16)
+
+#: Pages past the last, with their sizes.
+_PAST = (
+    _FIRST,
+    _FAR,
+    # Themselves or their offsets are negative in 32 bits, or inexact as floating-point numbers.
     (2**31 - 1, DEFAULT_SIZE),
     (2**31 // DEFAULT_SIZE + 2, DEFAULT_SIZE),
     (2**32 // DEFAULT_SIZE + 2, DEFAULT_SIZE),
     (2**27 + 1, 16),
     (2**49 + 1, 16),
     (2**53 + 1, DEFAULT_SIZE),
+    # They overflow 64 bits: by their offset, or by themselves.
+    (2**59 + 1, 16),
+    (2**60 + 1, 16),
+    (2**63 - 1, 16),
+    (2**64 + 1, 16),
 )
 
-#: Pages that overflow 64 bits: by their offset at size 16, or by themselves.
-_BEYOND_NUMBERS = {
-    "page=2**59+1 at size 16": 2**59 + 1,
-    "page=2**60+1 at size 16": 2**60 + 1,
-    "page=2**63-1 at size 16": 2**63 - 1,
-    "page=2**64+1 at size 16": 2**64 + 1,
-}
+#: The least page of these that may be treated as invalid, as it overflows, and answered as another one.
+_OVERFLOWS = 2**59
 
 
 @check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages")
@@ -106,47 +98,34 @@ def test_page_past_the_last(at: Check) -> None:
     envelope has the page and size of the query and the number of pages."""
     stock = stocked(at)
     first = page_of(at.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100"))
+    done = walk(at.send, stock.call)
     # The highest count known, also where the walk is cut off.
-    known = max(len(stock.created), (first and first.total) or 0)
-
-    def read() -> list[tuple[str, Exchange, Walk]]:
-        done = walk(at.send, stock.call)
-        count = max(len(set(done.ids)), done.total or 0, known)
-        probes = []
-        for size, steps in ((DEFAULT_SIZE, (1, 2, 100)), (1, (1, 2)), (MAX_SIZE, (1,))):
-            last = max(1, pages_of(count, size))
-            probes += [
-                (f"page {step} past the last of size {size}", query(last + step, size)) for step in steps
-            ]
-        # In 32 bits 2**32 + 1 is 1, and the offset of page 2**28 + 1 at size 16 is 0.
-        probes += [
-            ("page=4294967297", query(page=2**32 + 1)),
-            (_FAR, query(2**28 + 1, 16)),
-        ]
-        probes += [(f"page={far} at size {size}", query(far, size)) for far, size in _WRAPPED]
-        probes += [(what, query(far, 16)) for what, far in _BEYOND_NUMBERS.items()]
-        if not at.operation.traits.others_add:
-            last = max(1, pages_of(count, DEFAULT_SIZE))
-            probes.append(
-                ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(at)))
-            )
-        return [(what, at.send(stock.call.with_query(parameters), what), done) for what, parameters in probes]
-
+    count = max(len(set(done.ids)), done.total or 0, len(stock.created), (first and first.total) or 0)
+    near: dict[tuple[int, int], str] = {}
+    for size, steps in ((DEFAULT_SIZE, (1, 2, 100)), (1, (1, 2)), (MAX_SIZE, (1,))):
+        last = max(1, pages_of(count, size))
+        near |= {(last + step, size): f"page {step} past the last of size {size}" for step in steps}
+    probes = [(what, query(*numbers)) for numbers, what in near.items()]
+    probes += [(f"page={page} at size {size}", query(page, size)) for page, size in _PAST]
+    if not at.operation.traits.others_add:
+        last = max(1, pages_of(count, DEFAULT_SIZE))
+        filtered = query(last + 1, DEFAULT_SIZE, active(at))
+        probes.append(("the page past the last of the active ones", filtered))
     rule = "list.page-beyond"
-    for what, exchange, done in steady(at, stock.call, read):
+    for what, parameters in probes:
+        exchange = at.send(stock.call.with_query(parameters), what)
         if page := usable_page(at, rule, exchange, what, refusable=True):
             if _grown_to(at, stock.call, exchange):
                 continue
-            # A number that overflows may be treated as invalid and answered as another page.
-            numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
+            asked = int(dict(parameters)["page"])
             expected = f"{what}: no items, or a refusal (4xx)"
-            at.expect(rule, *paging.no_items(expected, page, numbers))
-            if what in _NEAR:
+            at.expect(rule, *paging.no_items(expected, page, [asked] if asked >= _OVERFLOWS else []))
+            if what in ("page 1 past the last of size 10", "page 2 past the last of size 1"):
                 _judge_numbers(at, exchange, what, done)
-            elif what == _FAR:
+            elif parameters == query(*_FAR):
                 # The only page of a size from 11 to 49 on which the size must be shown.
                 at.expect("list.echo", *paging.number_is(what, page, "size", 16))
-        if what in ("page 1 past the last of size 10", "page=4294967297"):
+        if what == "page 1 past the last of size 10" or parameters == query(*_FIRST):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
             at.observe("list.out-of-range", what, answer, exchange)
 
@@ -187,18 +166,6 @@ def _grown_to(at: Check, call: Call, exchange: Exchange) -> bool:
         return max(len(set(read.ids)), read.total or 0) >= least
 
     return reaches(at.eventually(lambda: walk(at.send, call), reaches))
-
-
-def judge_number(at: Check, exchange: Exchange, valid: Exchange | None, what: str) -> None:
-    """Judges list.page-range on the answer to a page below 1; `valid` is the page that it claims to be."""
-    rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
-    page = usable_page(at, rule, exchange, what, refusable=True)
-    if page is None:
-        return
-    good = at.expect(rule, *paging.page_from_one(expected, page))
-    if good and valid and (other := page_of(valid)):
-        sentence = f"{what}, answered as page {page.page}: its items"
-        at.expect(rule, *paging.same_elements(sentence, page, other))
 
 
 def out_of_range(at: Check, exchange: Exchange, name: str, value: str) -> None:

@@ -7,6 +7,7 @@ A row lists bodies to try in order, later ones plainer: a server may refuse one 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,13 @@ SAMPLE = "sample"
 
 #: Currencies of virtual accounts beside the usual ones: a server may render each by a template of its own.
 CURRENCIES = ("CHF", "JPY", "MXN", "SEK")
+
+
+def _plainer(*changes: Changes) -> list[Changes]:
+    """All of these changes together, then without the last, and so on to the first alone."""
+    return [
+        dict(itertools.chain(*(each.items() for each in changes[:end]))) for end in range(len(changes), 0, -1)
+    ]
 
 
 def _marked(text: str) -> Callable[[Body], str]:
@@ -94,8 +102,6 @@ _FOREIGN = {
     "title": LETTERS[:3],
 }
 
-_FOREIGN_FIRM = {**_FOREIGN, "beneficiary_type": "business", "company_name": LETTERS}
-
 
 def _apostrophes(fixture: Account) -> list[Body]:
     body = {**fixture.body("createBeneficiary"), "first_name": "D'Arcy", "middle_name": "Null"}
@@ -106,8 +112,16 @@ def _apostrophes(fixture: Account) -> list[Body]:
     return [*({**person, **exact} for person in people[:1]), *people, body]
 
 
-_SCRIPTS = {"display_name": LETTERS, "note": LETTERS}
+def _long(times: int) -> Callable[[Body], str]:
+    return lambda _: f"{marker()} {_DIGITS * times}"
 
+
+#: Notes and addresses have no stated maximum; a server may have one.
+_LONG_NOTES = _plainer(
+    {"note": _long(110)},
+    {"note": _long(240), "address": parts.long_address},
+    {"note": _long(1010), "address": parts.longest_address},
+)
 
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
@@ -137,7 +151,7 @@ def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any)
 KINDS: Mapping[str, Mapping[str, Row]] = {
     "createAccount": {
         "a name in letters of several scripts": [{"name": _marked(LETTERS)}],
-        "a name with signs": [{"name": _marked(SIGNS + MIXED)}, {"name": _marked(SIGNS)}],
+        "a name with signs": _plainer({"name": _marked(SIGNS)}, {"name": _marked(SIGNS + MIXED)}),
     },
     "createBeneficiary": {
         "required fields only": [
@@ -145,63 +159,48 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
         ],
         # A server may allow a business neither title nor middle name.
         "type business": [
-            {**_PARTNERSHIP, **_ENGLISH, "title": MISSING, "middle_name": MISSING},
-            {**_PARTNERSHIP, "title": MISSING, "middle_name": MISSING},
-            _PARTNERSHIP,
+            *_plainer(_PARTNERSHIP, {"title": MISSING, "middle_name": MISSING}, _ENGLISH),
             BUSINESS,
         ],
-        "another person": [
-            {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")}
-            | {"tax_id": lambda _: f"00-Ab{digits(5)}"},
-            {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")},
-            {**_PERSON, **_ENGLISH, "email": _email},
-            {**_PERSON, "email": _email},
+        "another person": _plainer(
             _PERSON,
-        ],
-        "letters of several scripts": [
-            {**_FOREIGN_FIRM, "address": parts.foreign_street},
-            _FOREIGN_FIRM,
+            {"email": _email},
+            _ENGLISH,
+            {"company_name": _marked("Menabrea & Daughters")},
+            {"tax_id": lambda _: f"00-Ab{digits(5)}"},
+        ),
+        "letters of several scripts": _plainer(
             _FOREIGN,
-        ],
+            {"beneficiary_type": "business", "company_name": LETTERS},
+            {"address": parts.foreign_street},
+        ),
         # The countries of address, telephone and payouts differ: none follows from another.
-        "an address abroad": [
-            {"address": parts.address_abroad, "country_code": "GB"},
-            {"address": parts.address_abroad},
-        ],
+        "an address abroad": _plainer({"address": parts.address_abroad}, {"country_code": "GB"}),
         "names with apostrophes": _apostrophes,
-        "signs": [
-            {"last_name": "Null", "display_name": SIGNS, "company_name": SIGNS, "note": SIGNS + LINES},
-            {"display_name": SIGNS, "note": SIGNS + LINES},
+        "signs": _plainer(
             {"display_name": SIGNS, "note": SIGNS},
-        ],
-        # Notes and addresses have no stated maximum; a server may have one.
-        "a long note": [
-            {"note": _DIGITS * 1010, "address": parts.longest_address},
-            {"note": _DIGITS * 240, "address": parts.long_address},
-            {"note": _DIGITS * 110},
-        ],
+            {"note": SIGNS + LINES},
+            {"last_name": "Null", "company_name": SIGNS},
+        ),
+        "a long note": _LONG_NOTES,
     },
     "createPayoutDestination": {
         "bank details without label": [{"label": MISSING}],
         "the default": [{"is_default": True}],
-        "pounds to Germany": [
-            {"is_default": False, "country": "DE", "currency": "GBP"},
-            {"is_default": False},
-        ],
+        "pounds to Germany": _plainer({"is_default": False}, {"country": "DE", "currency": "GBP"}),
         "a savings account": parts.savings,
         "IBAN alone": parts.european,
         "a SWIFT code of eleven characters": parts.long_swift,
         "a label with signs": [{"label": _WITH_SIGNS}],
-        "a long label": [{"label": lambda _, n=n: f"{marker()} {_DIGITS * n}"} for n in (1010, 240, 110, 60)],
+        "a long label": [{"label": _long(times)} for times in (1010, 240, 110, 60)],
         "wallet": parts.wallet,
         "a wallet on another network, without label": parts.other_network,
     },
     "createPayout": {
         "no note": [{"note": MISSING}],
-        "a note with letters and signs": [
-            {"note": f"{LETTERS} {SIGNS}{LINES}"},
-            {"note": f"{LETTERS} {SIGNS}"},
-        ],
+        "a note with letters and signs": _plainer(
+            {"note": f"{LETTERS} {SIGNS}"}, {"note": f"{LETTERS} {SIGNS}{LINES}"}
+        ),
         # To the default destination; a server may make the first one the default.
         "another beneficiary and currency": parts.paid(
             lambda fixture: [
@@ -224,7 +223,7 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
             {"address": lambda sample: parts.address_abroad(sample, "state")},
         ],
         "another currency": _other_currencies("createVirtualAccount", address=address("state")),
-        "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
+        "a label with letters and signs": _plainer({"label": _WITH_SIGNS}, {"currency": "GBP"}),
         "the longest label": [{"label": _longest("label")}, {}],
         **{f"the currency {currency}": [{"currency": currency}] for currency in CURRENCIES},
     },
@@ -232,13 +231,12 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
         "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],
         "another pair (3)": lambda fixture: fixture.run.samples.wallets()[2:3],
         "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
-        "a label with letters and signs": [
-            {"label": _WITH_SIGNS, "currency": "USDC", "network": "ethereum"},
-            {"label": _WITH_SIGNS},
-        ],
+        "a label with letters and signs": _plainer(
+            {"label": _WITH_SIGNS}, {"currency": "USDC", "network": "ethereum"}
+        ),
     },
     "createPayin": {
-        "no description": [{"description": MISSING, "payment_method": "crypto"}, {"description": MISSING}],
+        "no description": _plainer({"description": MISSING}, {"payment_method": "crypto"}),
         "another currency": _other_currencies("createPayin"),
         "another payment method": _other_currencies("createPayin", or_the_same=True, payment_method="card"),
     },
@@ -263,35 +261,20 @@ _FURTHER: Mapping[str, Mapping[str, Row]] = {
         "individual": lambda fixture: [fixture.body("updateBeneficiary")],
         # A server that supports some countries or scripts only, or a front end, may refuse the rows below.
         "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
-        "another country_code": [
-            {
-                "country_code": parts.abroad,
-                "address": parts.moved_abroad,
-                "display_name": _marked("Ada Byron"),
-            },
-            {"country_code": parts.abroad, "display_name": _marked("Ada Byron")},
+        "another country_code": _plainer(
             {"country_code": parts.abroad},
-        ],
-        "fields in letters of several scripts": [
-            {
-                **dict.fromkeys(("first_name", "middle_name", "last_name", "company_name"), LETTERS),
-                **_SCRIPTS,
-                "address": parts.foreign_street,
-            },
-            {**dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS), **_SCRIPTS},
-            _SCRIPTS,
-        ],
+            {"display_name": _marked("Ada Byron")},
+            {"address": parts.moved_abroad},
+        ),
+        "fields in letters of several scripts": _plainer(
+            {"display_name": LETTERS, "note": LETTERS},
+            dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS),
+            {"middle_name": LETTERS, "address": parts.foreign_street},
+        ),
         "names with apostrophes": [{"first_name": "Mary D'Arcy", "last_name": "van der O'Brien"}],
-        "fields with signs": [
-            {"display_name": SIGNS, "company_name": SIGNS, "note": _WITH_SIGNS},
-            {"note": _WITH_SIGNS},
-        ],
+        "fields with signs": _plainer({"note": _WITH_SIGNS}, {"display_name": SIGNS, "company_name": SIGNS}),
         "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
-        "a long note": [
-            {"note": lambda _: f"{marker()} {_DIGITS * 1010}", "address": parts.longest_address},
-            {"note": lambda _: f"{marker()} {_DIGITS * 240}", "address": parts.long_address},
-            {"note": lambda _: f"{marker()} {_DIGITS * 110}"},
-        ],
+        "a long note": _LONG_NOTES,
         "an address abroad": [{"address": parts.english_address}],
         "contact details as people write them": lambda fixture: [
             {"phone": phone, "email": _email({}), **more}

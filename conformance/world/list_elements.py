@@ -11,7 +11,6 @@ from conformance.contract.traits import TRAITS
 from conformance.world.bodies import KINDS, bodies
 from conformance.world.run import Account
 from conformance.world.samples import Body
-from conformance.world.shapes import SHAPES, accepted_body, accepts
 from conformance.world.text_turns import label_texts
 
 #: Elements of a small list, above the default page size, and of a large one, above the largest page size.
@@ -122,11 +121,6 @@ def _labelled(fixture: Account, create: str, plain: bool) -> Iterator[Element]:
 
 def _of_row(fixture: Account, create: str, row: str, turn: int) -> list[Body]:
     """The bodies of a row; in each further turn another one first. None without a row."""
-    if not row:
-        return []
-    if row in SHAPES.get(create, ()):
-        accepted = accepts(fixture.run, create, row)
-        return [accepted_body(fixture, create, row)] if accepted else []
-    tries = bodies(fixture, create, row)
+    tries = bodies(fixture, create, row) if row else []
     start = turn % max(1, len(tries))
     return tries[start:] + tries[:start]

@@ -99,10 +99,22 @@ class Filtered:
     ) -> None:
         """Judges that filters keep exactly the matching elements, and count them; a server may refuse what is
         `refusable`. list.complete judges unknown elements."""
-        at, exchange = self.at, self.send(filters, what, behind)
+        exchange = self.send(filters, what, behind)
         if refusable and exchange.refused:
-            at.unclear(rule, f"{what}, was refused", exchange)
-            return
+            self.at.unclear(rule, f"{what}, was refused", exchange)
+        else:
+            self.judge(rule, filters, exchange, what, behind)
+
+    def judge(
+        self,
+        rule: str,
+        filters: Parameters,
+        exchange: Exchange,
+        what: str,
+        behind: Parameters | None = None,
+    ) -> None:
+        """Judges the answer to filters as `probe` does."""
+        at = self.at
         numbers = dict(query(1, MAX_SIZE) if behind is None else behind)
         # A page that need not show all of them.
         part = numbers.get("page", "1") != "1" or len(self.kept(filters)) > int(

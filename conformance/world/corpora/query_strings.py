@@ -31,8 +31,6 @@ QUERIES = (
     Value("x=" + "y" * 3500, "long", checked=True),
     Value("", "an empty query after the question mark"),
     Value("&", "one separator"),
-    Value("&&", "two separators"),
-    Value("=", "neither name nor value"),
     Value("=1", "a value without a name"),
     Value("page", "a name without a value"),
     Value("page=", "an empty value"),
@@ -62,14 +60,11 @@ BROKEN = (
 
 #: Values of page and size.
 INTEGERS = (
-    Value("1", "the least"),
-    Value("2", "small"),
-    Value("7", "odd"),
-    Value("100", "the greatest size"),
-    Value("101", "just above the greatest size"),
-    Value("1000", "far above the greatest size"),
-    Value("0", "just below the least"),
-    Value("-1", "negative"),
+    *(Value(str(number), "at a limit of sizes") for number in (-1, 0, 1, 2, 7, 100, 101, 1000)),
+    *(
+        Value(str(number), "about a limit of 32 or 64 bits, or of a double")
+        for number in (2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**12, 10**60 - 1)
+    ),
     Value("1.0", "an integer by value, not in form"),
     Value("1.5", "no integer"),
     Value("1e1", "an exponent"),
@@ -79,9 +74,7 @@ INTEGERS = (
     Value("%20", "a space"),
     Value("%00", "NUL"),
     Value("true", "a word of JSON"),
-    Value("null", "a word of JSON"),
     Value("NaN", "a float to many parsers"),
-    Value("Infinity", "a float to many parsers"),
     Value("0x1", "hexadecimal"),
     Value("+1", "a plus sign, which is a space in a query"),
     Value("%2B1", "an encoded plus sign"),
@@ -90,14 +83,6 @@ INTEGERS = (
     Value("1_0", "an underscore, which Python's parsers skip"),
     Value("%EF%BC%91", "a full-width digit"),
     Value("%D9%A1", "an Arabic-Indic digit"),
-    Value("2147483648", "beyond 32 bits"),
-    Value("9007199254740993", "beyond the integers that a double holds"),
-    Value("9223372036854775807", "the greatest of 64 bits"),
-    Value("9223372036854775808", "beyond 64 bits"),
-    Value("-9223372036854775809", "below 64 bits"),
-    Value("18446744073709551616", "beyond 64 bits without sign"),
-    Value("1000000000000", "a page far past the last"),
-    Value("9" * 60, "60 digits"),
     Value("%FF", "invalid UTF-8"),
     Value("%", "a broken escape"),
     Value("1,2", "two numbers"),

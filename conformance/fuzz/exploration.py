@@ -40,6 +40,7 @@ class Exploration:
     last: ClassVar[bool] = False
     deep: ClassVar[bool] = False
     waits: ClassVar[bool] = False
+    fills: ClassVar[bool] = False
 
     def cells(self, part: str) -> list[tuple[str, str]]:
         """What stands for the cells of a part."""

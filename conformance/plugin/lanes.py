@@ -56,7 +56,7 @@ _OUTCOMES = (pytest.skip.Exception, pytest.xfail.Exception)
 class Lanes:
     """Runs the jobs of this process, each on the worker of its lane. `make` creates a worker by its number.
 
-    Checks that wait begin first; while one waits, its lane runs other jobs.
+    Checks that wait begin first, then those that fill lists; while one waits, its lane runs other jobs.
     """
 
     def __init__(self, make: Callable[[int], Worker], count: int) -> None:
@@ -72,7 +72,7 @@ class Lanes:
 
     def begin(self, jobs: Mapping[str, Job]) -> None:
         """Starts jobs, by node id in the order of the run."""
-        for nodeid, job in sorted(jobs.items(), key=lambda each: not each[1].waits or each[1].last):
+        for nodeid, job in sorted(jobs.items(), key=lambda each: each[1].turn):
             self._futures[nodeid] = self._queued(job)
         # Not before: a check that waits looks for others.
         for _ in jobs:
@@ -197,7 +197,7 @@ class Runner:
         of them that look back on the run find at its end what is old enough."""
         jobs = {item.nodeid: job for item in session.items if (job := job_of(item)) is not None}
         if self._options.worker:
-            jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits and not job.last}
+            jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits}
         if not session.testsfailed:
             self._lanes.begin(jobs)
 

@@ -56,6 +56,11 @@ class Job:
         return self.judged.waits
 
     @property
+    def turn(self) -> int:
+        """When lanes begin it: first what waits, then what fills lists that others read."""
+        return 0 if self.waits else 1 if self.judged.fills else 2
+
+    @property
     def last(self) -> bool:
         """True for a check that judges what the run has sent."""
         return self.judged.last

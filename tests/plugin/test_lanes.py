@@ -45,24 +45,18 @@ class Worked:
 
 
 class Judged:
-    """A check, `waits` or not, `last` or not."""
+    """A check, `waits` or not, `fills` a list or not."""
 
-    def __init__(self, waits: bool = False, last: bool = False) -> None:
-        self.waits, self.last = waits, last
+    def __init__(self, waits: bool = False, fills: bool = False) -> None:
+        self.waits, self.fills = waits, fills
 
 
 def lanes_of(count: int, **functions: Callable[[Any], object]) -> Lanes:
     return Lanes(lambda number: Worked(number, functions), count)  # type: ignore[arg-type, return-value]
 
 
-def jobs(*names: str, waits: bool = False, last: bool = False) -> dict[str, Any]:
-    return {name: Job(Judged(waits, last), name) for name in names}  # type: ignore[arg-type]
-
-
-@pytest.fixture(autouse=True)
-def waiting_by_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Job, "waits", property(lambda job: job.judged.waits))
-    monkeypatch.setattr(Job, "last", property(lambda job: job.judged.last))
+def jobs(*names: str, waits: bool = False, fills: bool = False) -> dict[str, Any]:
+    return {name: Job(Judged(waits, fills), name) for name in names}  # type: ignore[arg-type]
 
 
 def test_jobs_run_at_once_each_on_a_worker_of_its_own() -> None:
@@ -109,15 +103,15 @@ def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
     assert order == ["waits", "waits", "other", "has waited", "has waited"]
 
 
-def test_what_looks_back_on_the_run_begins_at_its_end_though_it_waits() -> None:
+def test_what_fills_a_list_begins_before_what_reads_it() -> None:
     order: list[str] = []
-    named = {name: lambda worker, name=name: order.append(name) for name in ("back", "first", "other")}
+    named = {name: lambda worker, name=name: order.append(name) for name in ("second", "first", "other")}
     ahead = lanes_of(1, **named)
-    three = jobs("other") | jobs("back", waits=True, last=True) | jobs("first", waits=True)
+    three = jobs("other") | jobs("second", fills=True) | jobs("first", waits=True)
     ahead.begin(three)
     for name, job in three.items():
         ahead.outcome(name, job)
-    assert order == ["first", "other", "back"]
+    assert order == ["first", "second", "other"]
 
 
 def test_a_job_that_is_asked_for_runs_while_another_waits_whose_wait_ends_with_the_run() -> None:

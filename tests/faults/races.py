@@ -155,6 +155,12 @@ faults["idempotency.race"] |= {
         base=Counting,
         operations=RULES["idempotency.conflict"].operations,
     ),
+    "While the first request of a key is under way, another body brings its response, too.": seam(
+        "same_body",
+        lambda self, ctx, *_: self.waiting() > 1 or self.usual(),
+        base=Counting,
+        operations=RULES["idempotency.conflict"].operations,
+    ),
     "After as many repetitions as met, the key is forgotten.": before(
         "replayed", _forget_the_last, base=CountsReplays
     ),

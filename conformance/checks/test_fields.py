@@ -50,11 +50,14 @@ _STANDING_IN = "1"
 @field_table("fields.required", lambda field: field.required)
 def test_required_field_missing(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body without one required field is refused, each field in turn, in each kind of body that the
-    server accepts, and so is an empty object, also with all texts in the query; nothing is created."""
+    server accepts, and so is an empty object, also with all texts in the query or all fields in __proto__;
+    nothing is created."""
     rule = "fields.required"
     for field in fields:
         yield engine.defective(rule, f"{field.name} left out", engine.without(field.name))
     if not engine.where:
+        # In JavaScript this member may become the prototype of the body, or of all objects.
+        yield engine.defective(rule, "an object with all fields in __proto__", {"__proto__": engine.valid()})
         # Some frameworks read query and body as one.
         texts = [(key, value) for key, value in engine.valid().items() if isinstance(value, str)]
         yield engine.case(

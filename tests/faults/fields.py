@@ -13,6 +13,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
+from conformance.world.corpora.ids import INHERITED
 from conformance.world.corpora.wrong_values import FORMED
 
 from .bodies import TYPES, apart, fields, in_bodies, is_of_type, mending, required, types, unchecked
@@ -54,6 +55,11 @@ faults["fields.enum"] |= {
         lambda self, ctx, field, value: field.name == self.value and value.startswith(field.choices),
         each=enumerated,
     ),
+    "The name of a member of all objects is accepted.": skipping(
+        "check_enum",
+        lambda self, ctx, field, value: field.name == self.value and value in INHERITED,
+        each=enumerated,
+    ),
     "A listed value may have hyphens for underscores.": skipping(
         "check_enum",
         lambda self, ctx, field, value: value.replace("-", "_") in field.choices,
@@ -84,6 +90,11 @@ def _in_its_kind(self: Any, ctx: Context, name: str) -> bool:
 def in_creates(operation: str) -> dict[str, Any]:
     """Returns the required fields, in all requests and in the kinds of bodies."""
     return {name: name for name in required(operation)} | in_bodies(required)(operation)
+
+
+def _inheriting(self: Any, ctx: Context) -> dict[str, Any]:
+    body = self.usual()
+    return {**((isinstance(body.get("__proto__"), dict) and body["__proto__"]) or {}), **body}
 
 
 def _keeps_no_status(self: Any, ctx: Context, answer: Answer) -> Response | None:
@@ -117,6 +128,7 @@ faults["fields.required"] |= {
     "What was refused is answered as a success when its key and body come again: no status is stored.": seams(
         {"remembers_refusal": always, "replayed": _keeps_no_status}
     ),
+    "What a body has in place of its prototype counts as its own.": seam("parse_body", _inheriting),
     "Query and body are read as one.": seam(
         "parse_body", lambda self, ctx: {**of_the_query(ctx), **self.usual()}, operations=_FLAT
     ),

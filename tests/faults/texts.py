@@ -114,6 +114,9 @@ OF_FIELDS: dict[str, Change] = {
     "with a capital": str.capitalize,
     "words with capitals": str.title,
     "null as no value": lambda text: "" if text.lower() == "null" else text,
+    "a timestamp is in UTC": lambda text: (
+        f"{text[:-6]}Z" if re.fullmatch(r"[-\d]{10}T[:\d]{8}\+\d\d:\d\d", text) else text
+    ),
     "ASCII only": ascii_only,
     "apostrophes escaped": lambda text: text.replace("'", "&#39;"),
     **{f"cut at {n}": cut(n) for n in (10, 20, 30, 35, 50, 100, 255, 512, 1000, 4000, 10_000)},
@@ -177,7 +180,9 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
         "address.postal_code": ("without spaces", "cut at 10", "cut at 20", "cut at 50"),
     },
     "createPayout": {"note": (*_LINES, "the first line only")},
-    "createPayoutDestination": {"label": _LONG},
+    "createPayoutDestination": {"label": (*_LONG, "a timestamp is in UTC")},
+    "createAccount": {"name": ("a timestamp is in UTC",)},
+    "createVirtualAccount": {"label": ("a timestamp is in UTC",)},
 }
 
 #: Fields of a beneficiary that are long enough for every text.

@@ -42,6 +42,7 @@ KEPT = (
     Value("conformance {word}", "small letters only"),
     Value('"{word}"', "quotes around it"),
     Value("CONFORMANCE {digits}", "capitals only"),
+    Value("2{year}-01-31T12:30:00+02:00", "a timestamp with an offset"),
     Value("None", "a word of Python"),
     Value("false", "a boolean that is false"),
     Value("yes", "a boolean of YAML"),

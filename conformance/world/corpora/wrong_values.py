@@ -38,8 +38,8 @@ def wrong_optional_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
         yield from [("a string", "1 Main Street"), ("an array", [good])]
     else:
         yield from [("an array", [good]), ("an object", {"value": good})]
-    # The number of a listed value.
-    yield "a number", 1 if field.choices else 12345
+    # The number of a listed value, or of true.
+    yield "a number", 1 if field.choices or field.type == "boolean" else 12345
     yield from [("a text", "true")] if field.type == "boolean" else [("true", True)]
 
 
@@ -126,6 +126,8 @@ def iban(count: int) -> str:
 
 
 def wrong_choices(field: Field) -> Iterator[str]:
-    """Values that the field's enumeration does not list, some similar to listed ones."""
+    """Values that the field's enumeration does not list, some similar to listed ones, one a member of all
+    objects in JavaScript."""
     first, last = field.choices[0], field.choices[-1]
     yield from [*UNLISTED.get(field.name, ("other",)), first[:-1], last + "s", f"{first},{last}"]
+    yield "constructor"

@@ -97,7 +97,7 @@ Act = Callable[[Beneficiary], Exchange]
 #: Repetitions that tell the effect of a request from that of background jobs.
 _TIMES = 5
 
-#: Reads of each control beneficiary, so that an effect of reading shows there as well.
+#: Reads of each of these before the request.
 _LOOKS = 3
 
 
@@ -135,9 +135,11 @@ def judge_change(
     aside: Iterable[str] = (),
     steadily: bool = False,
 ) -> None:
-    """Judges the accepted change of a beneficiary that an answer showed `before`, and a later read, or
-    several in a row if `steadily`: they have the `changes`, all else but `aside` is as before, and `updated`
-    has moved. `act` repeats the change on others."""
+    """Judges the change of a beneficiary that an answer showed `before`, and a later read, or several in a
+    row if `steadily`: it is accepted, they have the `changes`, all else but `aside` is as before, and
+    `updated` has moved. `act` repeats the change on others."""
+    if not at.accepted(rule, answer.purpose, answer):
+        return
     what, expected = answer.purpose, {**document(before), **changes}
     known = {**person.stated, **changes, **normalized(changes)}
     but = [name for name in aside if name not in changes]
@@ -162,20 +164,27 @@ def judge_change(
         judge_not_back(at, rule, later, answer, what)
 
 
-def moved_by(at: Check, act: Act, name: str) -> bool:
-    """Repeats a request on new beneficiaries; True if a member changes on each of them, and on no control."""
-    fixture = at.account(fresh=True)
+def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool:
+    """Repeats a request on new beneficiaries, each beside others; True if a member changes each time on that
+    one, and on no other, or, if `of_others`, on another, as it is answered: jobs and other users may change
+    any at any time."""
+    fixture, elsewhere = at.account(fresh=True), at.account("created")
 
     def moved(person: Beneficiary, answer: Exchange) -> bool:
         return not alike("getBeneficiary", name, answer.get(name), person.created.get(name))
 
     for _ in range(_TIMES):
-        person, other = Beneficiary(at, fixture), Beneficiary(at, fixture)
-        before, answer = person.read("a beneficiary, to which nothing was done yet"), act(person)
-        beside = [other.read("another beneficiary, to which nothing was done") for _ in range(_LOOKS)]
-        if not all(each.succeeded for each in (before, answer, *beside)):
+        first, person, last = (Beneficiary(at, fixture) for _ in range(3))
+        others = [first, last, Beneficiary(at, elsewhere)]
+        # Several times, so that an effect of reading shows.
+        before = [(each, each.read("is it as it was created?")) for each in (person, *others) * _LOOKS]
+        answer = act(person)
+        after = [(other, other.read("another one, to which nothing was done")) for other in others]
+        looks = [answer, *(look for _, look in (*before, *after))]
+        if not all(look.succeeded for look in looks) or any(moved(*each) for each in before):
             return False
-        if moved(person, before) or not moved(person, answer) or any(moved(other, each) for each in beside):
+        changed = [look for other, look in after if moved(other, look)]
+        if not moved(person, answer) or bool(changed) is not of_others:
             return False
     return True
 

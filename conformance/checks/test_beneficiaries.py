@@ -5,12 +5,12 @@ from __future__ import annotations
 from conformance.checks.beneficiaries import (
     Beneficiary,
     judge_change,
+    moved_by,
     required_only,
     unreliable,
 )
 from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members
-from conformance.checks.side_effects import ROUNDS
 from conformance.contract.new_resources import NULLABLE
 from conformance.judge.comparison import MOVING, document
 from conformance.judge.verdicts import Inconclusive
@@ -63,26 +63,15 @@ def test_disable(at: Check) -> None:
         _judge_disable(at, person, before[name], name, aside)
     for other, whose in ((bystander, "of the account"), (latest, "made last"), (elsewhere, "elsewhere")):
         spared = other.read(f"another beneficiary, {whose}, after all of that")
-        if spared.succeeded and spared.get("status") == "disabled" and _disables_others(at):
+        disabled = spared.succeeded and spared.get("status") == "disabled"
+        if disabled and moved_by(at, _disable, "status", of_others=True):
             at.member("beneficiary.disable", "another beneficiary was disabled", spared, "status", "active")
     if _PLAIN in people:
         _judge_second(at, people[_PLAIN], aside)
 
 
-def _disables_others(at: Check) -> bool:
-    """Disables one of several new beneficiaries a few times; True if another one is disabled by that each
-    time, and not before: jobs and other users may disable one at any time."""
-    for _ in range(ROUNDS):
-        fixture, what = at.account(fresh=True), "one of several beneficiaries, to see which are disabled"
-        first, person, last = (Beneficiary(at, fixture) for _ in range(3))
-        others = [first, last, Beneficiary(at, at.account("created"))]
-        # Twice, so that an effect of reading shows.
-        before = [other.read(what).get("status") for other in others * 2]
-        person.disable(what)
-        after = [other.read(what).get("status") for other in others]
-        if "disabled" in before or "disabled" not in after:
-            return False
-    return True
+def _disable(person: Beneficiary) -> Exchange:
+    return person.disable("another beneficiary is disabled")
 
 
 def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
@@ -109,14 +98,8 @@ def _judge_disable(at: Check, person: Beneficiary, before: Exchange, name: str, 
     if not before.succeeded:
         at.unclear(rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create")
         before = person.created
-    answer = person.disable(f"{name} is disabled")
-
-    def disable(other: Beneficiary) -> Exchange:
-        return other.disable("another beneficiary is disabled")
-
-    if at.accepted(rule, answer.purpose, answer):
-        changes = {"status": "disabled"}
-        judge_change(at, rule, person, before, answer, changes, disable, aside=aside, steadily=name == _PLAIN)
+    answer, changes = person.disable(f"{name} is disabled"), {"status": "disabled"}
+    judge_change(at, rule, person, before, answer, changes, _disable, aside=aside, steadily=name == _PLAIN)
 
 
 def _judge_second(at: Check, person: Beneficiary, aside: list[str]) -> None:
@@ -126,7 +109,9 @@ def _judge_second(at: Check, person: Beneficiary, aside: list[str]) -> None:
     choice = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else ""
     at.observe("beneficiary.disable-twice", question, choice or again.described(), again)
     if again.succeeded:
-        rule, what = "beneficiary.disable", "disabled a second time"
-        unsure = MOVING.union(("payout_destinations", *aside))
-        at.member(rule, what, again, "status", "disabled")
-        judge_members(at, rule, again, document(person.created), what, but=unsure, otherwise=person.stated)
+        expected, known = (
+            {**each, "status": "disabled"} for each in (document(person.created), person.stated)
+        )
+        unsure = (MOVING - {"status"}).union(("payout_destinations", *aside))
+        what = "disabled a second time"
+        judge_members(at, "beneficiary.disable", again, expected, what, but=unsure, otherwise=known)

@@ -219,8 +219,8 @@ def test_second_default(at: Check) -> None:
         at.record(rule, question, second)
         return
     listing = defaults(at, fixture, holding=identifier(second))
-    shown = shown_defaults(listing)
-    which = identifier(first) in shown, identifier(second) in shown
+    held = shown_defaults(listing)
+    which = identifier(first) in held, identifier(second) in held
     choices = {
         (True, False): "the first stays the default",
         (False, True): "the second becomes the only default",

@@ -113,8 +113,8 @@ def test_server_owned_fields_on_create(at: Check) -> None:
         look, resource = _later(at, fixture, answer)
         if look is not None and at.usable(RULE, look):
             if resource:
-                shown = f"{what}, looked at again", resource, look, answer
-                _judge(at, RULE, owned, stays, usually[1], shown, once_more)
+                later = f"{what}, looked at again", resource, look, answer
+                _judge(at, RULE, owned, stays, usually[1], later, once_more)
             elif look.operation == at.operation.traits.listed_by:
                 at.unclear(RULE, "the list does not show what was created", look)
             elif usually[1]:
@@ -181,18 +181,18 @@ def _judge_balances(at: Check, fixture: Account, created: Exchange, what: str) -
 Again = Callable[[Body, str], Any]
 
 #: Description of what shows a resource, the resource, and the answers that show it.
-Shown = tuple[str, Body, *tuple[Exchange, ...]]
+Look = tuple[str, Body, *tuple[Exchange, ...]]
 
 
 def _judge(
-    at: Check, rule: str, owned: Body, stays: Body, usual: Body, shown: Shown, again: Again | None = None
+    at: Check, rule: str, owned: Body, stays: Body, usual: Body, look: Look, again: Again | None = None
 ) -> None:
     """Judges members of a resource that clients do not set, but sent (`owned`): they are as stated (`stays`),
     or as without being sent (`usual`), or at least other than was sent.
 
     Where jobs may have moved a member since, what was sent must come back each time that it is sent
     (`again`), and never without that."""
-    what, resource, *answers = shown
+    what, resource, *answers = look
     listed = "items" in document(answers[0])
     for name, value in owned.items():
         if listed and name != "status":

@@ -118,9 +118,8 @@ def judge_beneficiary(
     moving, left_out = MOVING.difference(changes), set(but)
     judge_members(at, rule, answer, expected, what, but=moving | left_out, otherwise=otherwise)
     for name in sorted(({"status", "verified"} & moving - left_out) & expected.keys()):
-        good = not mismatches(answer, {name: expected[name]})
-        if good or (act is not None and moved_by(at, act, name)):
-            at.member(rule, what, answer, name, expected[name])
+        if not mismatches(answer, {name: expected[name]}) or (act and moved_by(at, act, name)):
+            at.member(rule, answer, name, expected[name], what=what)
 
 
 def judge_change(
@@ -138,7 +137,7 @@ def judge_change(
     """Judges the change of a beneficiary that an answer showed `before`, and a later read, or several in a
     row if `steadily`: it is accepted, they have the `changes`, all else but `aside` is as before, and
     `updated` has moved. `act` repeats the change on others."""
-    if not at.accepted(rule, answer.purpose, answer):
+    if not at.accepted(rule, answer):
         return
     what, expected = answer.purpose, {**document(before), **changes}
     known = {**person.stated, **changes, **normalized(changes)}
@@ -154,7 +153,7 @@ def judge_change(
     moving = MOVING.union(but).difference(changes)
     later = person.read_until(purpose, expected, moving, otherwise=known, since=answer, looks=looks)
     if not later.succeeded and before.method == "GET":
-        at.accepted(rule, purpose, later)
+        at.accepted(rule, later)
     elif not later.succeeded:
         reason = f"the read after {what} was answered {later.described()}"
         at.unclear(rule, reason, later, cause="read.equals-create")

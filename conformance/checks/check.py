@@ -122,34 +122,42 @@ class Check:
     def refused(
         self,
         rule: str,
-        what: str,
-        exchange: Exchange,
+        answer: Exchange,
         status: int = 0,
         type: str = "",
         code: str = "",
         *beside: Exchange,
+        what: str = "",
     ) -> bool:
-        """Judges that a request was refused with a status (0: any 4xx), error type and code; further
-        exchanges are evidence."""
-        return self.expect(rule, *outcomes.refused(what, exchange, status, type, code), *beside)
+        """Judges that a request, described by its purpose or as `what`, was refused with a status (0: any
+        4xx), error type and code; further exchanges are evidence."""
+        what = what or answer.purpose
+        return self.expect(rule, *outcomes.refused(what, answer, status, type, code), *beside)
 
-    def accepted(self, rule: str, what: str, exchange: Exchange, *beside: Exchange) -> bool:
+    def accepted(self, rule: str, answer: Exchange, *beside: Exchange, what: str = "") -> bool:
         """Judges that a request was accepted (2xx); further exchanges are evidence."""
-        return self.expect(rule, *outcomes.accepted(what, exchange), *beside)
+        return self.expect(rule, *outcomes.accepted(what or answer.purpose, answer), *beside)
 
-    def same(self, rule: str, what: str, first: Exchange, again: Exchange) -> bool:
+    def same(self, rule: str, first: Exchange, again: Exchange) -> bool:
         """Judges that an answer has the status and JSON body of an earlier one."""
-        return self.expect(rule, *outcomes.same_answer(what, first, again))
+        return self.expect(rule, *outcomes.same_answer(again.purpose, first, again))
 
     def equal(self, rule: str, what: str, value: Any, expected: Any, *exchanges: Exchange) -> bool:
         """Judges that a JSON value of the first exchange's answer equals another one."""
         return self.expect(rule, *outcomes.equal(what, value, expected, *exchanges))
 
     def member(
-        self, rule: str, what: str, exchange: Exchange, name: str, value: Any, otherwise: Any = MISSING
+        self,
+        rule: str,
+        answer: Exchange,
+        name: str,
+        value: Any,
+        otherwise: Any = MISSING,
+        *,
+        what: str = "",
     ) -> bool:
         """Judges that a documented member of an answer is equivalent to a value, or to `otherwise`."""
-        return self.expect(rule, *outcomes.member(what, exchange, name, value, otherwise))
+        return self.expect(rule, *outcomes.member(what or answer.purpose, answer, name, value, otherwise))
 
     def unclear(
         self,
@@ -192,11 +200,11 @@ class Check:
         """Records the delay after which writes showed in answers of the check's operation."""
         self.observe("read.delay", question, self.run.lag.described(self.operation.id))
 
-    def record(self, rule: str, question: str, answer: Exchange, *beside: Exchange, choice: str = "") -> None:
+    def record(self, rule: str, answer: Exchange, *beside: Exchange, choice: str = "") -> None:
         """Observes a usable answer as the `choice` named, else as accepted or by its status and error."""
         if self.usable(rule, answer):
             outcome = "accepted" if answer.succeeded else answer.described()
-            self.observe(rule, question, choice or outcome, answer, *beside)
+            self.observe(rule, answer.purpose, choice or outcome, answer, *beside)
 
     def accepted_as(self, rule: str, answer: Exchange, usual: Call) -> None:
         """Judges that the answer's request is accepted, unless the `usual` one is refused, too."""
@@ -208,7 +216,7 @@ class Check:
                 reason = f"in its usual form it was answered {control.described()}, too"
                 self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
                 return
-        self.accepted(rule, answer.purpose, answer)
+        self.accepted(rule, answer)
 
     def locked_out(self, rule: str, answer: Exchange) -> bool:
         """True if an answer is an authentication failure that the operation's valid call gets, too, which is

@@ -164,8 +164,7 @@ class DefectiveBodies(Engine):
     def unclear(self, rule: str, what: str, exchange: Exchange) -> None:
         """Notes that a refusal shows nothing, as the valid request is refused, too."""
         assert self.stop is not None
-        reason = f"{what}: refused, but {self.stop.reason}"
-        self.at.unclear(rule, reason, exchange, stop=self.stop)
+        self.at.unclear(rule, f"{what}: refused, but {self.stop.reason}", exchange, stop=self.stop)
 
     def _move_on(self) -> None:
         """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""
@@ -221,8 +220,7 @@ def judge_pair(
         if not other.succeeded:
             return other
         evidence = refused
-    what = "a valid wallet after refused ones, as in a new account"
-    at.accepted(UNTOUCHED, what, created, *evidence)
+    at.accepted(UNTOUCHED, created, *evidence)
     return None
 
 
@@ -243,8 +241,7 @@ def field_table(
     def mark(table: FieldTable) -> CheckFunction:
         def run(at: Check) -> None:
             chosen = [field for field in request_fields(at.operation.id) if fields(field)]
-            shapes = by_shape(at.operation.id, chosen)
-            in_each_shape(at, table, shapes, chosen if elsewhere(at) else [])
+            in_each_shape(at, table, by_shape(at.operation.id, chosen), chosen if elsewhere(at) else [])
 
         return check(rule, UNTOUCHED)(named_as(table, run))
 

@@ -245,7 +245,7 @@ class Engine:
     def conclude(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case, or records it for an open rule."""
         if RULES[case.rule].level is Level.OPEN:
-            self.at.record(case.rule, case.name, answer)
+            self.at.record(case.rule, answer)
         else:
             self.judge(case, answer)
 
@@ -262,8 +262,7 @@ class Engine:
 
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
         """Returns what the oracle demands of the answer to a case."""
-        now = self.at.run.clock.now()
-        known = Known(case.path, case.payee, self._drawn, now, self.nonces, self.keys)
+        known = Known(case.path, case.payee, self._drawn, self.at.run.clock.now(), self.nonces, self.keys)
         return expect(call.but(operation=case.operation), self.at.target, known)
 
     def reason(self, case: Case, expected: ExpectedAnswer) -> Reason:

@@ -93,7 +93,7 @@ class IdempotentRequest:
             new = own_place(self.at).call(self.operation).but(**beside)
             if not self.at.send(new, "a new request with those headers").succeeded:
                 answer = self.at.send(self.call, what)
-        self.at.same(rule, what, self.exchange, answer)
+        self.at.same(rule, self.exchange, answer)
         return answer
 
     def repeated_in(self, answer: Exchange) -> bool:

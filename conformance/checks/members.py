@@ -26,18 +26,20 @@ def judge_members(
     rule: str,
     exchange: Exchange,
     expected: Mapping[str, Any],
-    what: str,
+    what: str = "",
     *,
     but: Iterable[str] = (),
     otherwise: Mapping[str, Any] | None = None,
     shown_by: Iterable[Exchange] = (),
 ) -> None:
-    """Judges the documented members of an answer, except `but`, by their expected values, or by those of a
-    second source (`otherwise`): where two sources disagree, either is right. `shown_by` are answers that the
-    values come from. format.object judges `object`; refusals are judged elsewhere."""
+    """Judges the documented members of an answer, described by its purpose or as `what`, except `but`, by
+    their expected values, or by those of a second source (`otherwise`): where two sources disagree, either is
+    right. `shown_by` are answers that the values come from. format.object judges `object`; refusals are
+    judged elsewhere."""
     if not exchange.succeeded:
         at.usable(rule, exchange)
         return
+    what = what or exchange.purpose
     for name in _judged(exchange, expected, but):
         other = (otherwise or {}).get(name, MISSING)
         at.expect(rule, *outcomes.member(what, exchange, name, expected[name], other), *shown_by)

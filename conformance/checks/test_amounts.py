@@ -69,7 +69,9 @@ def test_amount_to_the_last_digit(at: Check) -> None:
     fixture = at.account()
     for creation in creations(at.run, at.operation.id):
         amount = creation.body["amount"]
-        at.member("create.amount-exact", "of the value that was sent", creation.exchange, "amount", amount)
+        at.member(
+            "create.amount-exact", creation.exchange, "amount", amount, what="of the value that was sent"
+        )
         if "payout.amount-in-usd" in at.rules:
             what = f"amount_in_usd of a payout in {creation.body['currency']} above zero"
             value = _decimal(creation.exchange.get("amount_in_usd"))
@@ -77,7 +79,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
             at.expect("payout.amount-in-usd", what, got, creation.exchange)
             if creation.body["currency"] == "USD":
                 what = "a payout in US dollars"
-                at.member("payout.amount-in-usd", what, creation.exchange, "amount_in_usd", amount)
+                at.member("payout.amount-in-usd", creation.exchange, "amount_in_usd", amount, what=what)
     texts = _texts_to_send(at)
     first = _send_with_text(
         at, fixture, fixture.body(at.operation.id), next(texts, {}), "a valid amount", must=True
@@ -106,7 +108,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
         raise Inconclusive(reason, SAMPLE_REMEDIES.get(at.operation.id, ""))
     what = f"the amount {odd[-1].call.document['amount']} again, with its key"
-    at.same("idempotency.replay", what, odd[-1], at.send(odd[-1].call, what))
+    at.same("idempotency.replay", odd[-1], at.send(odd[-1].call, what))
 
 
 def _texts_to_send(at: Check) -> Iterator[Mapping[Place, str]]:
@@ -137,7 +139,7 @@ def _send_with_text(
 def _judge_sent(at: Check, fixture: Account, answer: Exchange) -> None:
     """Judges the answer to an amount in an account: its value, what else was sent, and the initial state."""
     body, operation = answer.call.document, at.operation.id
-    at.member("create.amount-exact", "of the value that was sent", answer, "amount", body["amount"])
+    at.member("create.amount-exact", answer, "amount", body["amount"], what="of the value that was sent")
     what = f"newly created of {body['amount']}"
     judge_members(at, "create.initial-state", answer, initial_state(operation, body), what)
     expected = {**sent(operation, body), "account_id": fixture.account_id}
@@ -151,7 +153,7 @@ def _judge_amount(at: Check, fixture: Account, answer: Exchange) -> None:
     if "payout.amount-in-usd" in at.rules:
         if body["currency"] == "USD":
             what = "a payout in US dollars"
-            at.member("payout.amount-in-usd", what, answer, "amount_in_usd", body["amount"])
+            at.member("payout.amount-in-usd", answer, "amount_in_usd", body["amount"], what=what)
         elif any(
             "currency" in at.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):
@@ -192,7 +194,7 @@ def test_payout_beyond_the_funds(at: Check) -> None:
     """Records whether a new account, which has no funds, may pay out. Where it may not, a payout beyond the
     funded account's balance is refused as well, and leaves the balances as they are."""
     answer = at.send(at.run.account(fresh=True).call("createPayout"), "a payout from a new account")
-    at.record("payout.insufficient-funds", "a payout from a new account without funds", answer)
+    at.record("payout.insufficient-funds", answer)
     funded = at.target.primary.funded_account_id
     if not answer.refused or funded is None:
         at.not_exercised(UNTOUCHED, "no payout was refused for lack of funds")

@@ -295,4 +295,4 @@ def test_nonce_of_another_organization(at: Check) -> None:
     used = AuthProbes(at).recent
     valid = at.account(owner="secondary").call(at.operation.id)
     question = "a nonce used by another organization"
-    at.record("auth.nonce-scope", question, at.send(valid.signed(nonce=used.nonce), question, "secondary"))
+    at.record("auth.nonce-scope", at.send(valid.signed(nonce=used.nonce), question, "secondary"))

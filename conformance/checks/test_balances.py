@@ -44,7 +44,7 @@ def test_balances_are_of_the_account(at: Check) -> None:
         organization = fixture.client.organization.name
         what = f"balances of {name}"
         answer = at.accept(fixture.call("getAccountBalances"), what, organization)
-        at.member("balances.of-account", what, answer, "id", fixture.account_id)
+        at.member("balances.of-account", answer, "id", fixture.account_id)
         _judge_currencies(at, answer, f"{what}: one element for each currency")
     if pays:
         neighbours = [

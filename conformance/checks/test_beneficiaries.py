@@ -65,7 +65,9 @@ def test_disable(at: Check) -> None:
         spared = other.read(f"another beneficiary, {whose}, after all of that")
         disabled = spared.succeeded and spared.get("status") == "disabled"
         if disabled and moved_by(at, _disable, "status", of_others=True):
-            at.member("beneficiary.disable", "another beneficiary was disabled", spared, "status", "active")
+            at.member(
+                "beneficiary.disable", spared, "status", "active", what="another beneficiary was disabled"
+            )
     if _PLAIN in people:
         _judge_second(at, people[_PLAIN], aside)
 

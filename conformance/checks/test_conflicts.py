@@ -120,7 +120,7 @@ def _judge_conflicts(at: Check, conflicts: Sequence[_Conflict]) -> list[Exchange
                 at.unclear(RULE, reason, answer, alone)
                 continue
             answers.append(alone)
-        at.refused(RULE, answer.purpose, answer, 0, *CONFLICT, original.exchange)
+        at.refused(RULE, answer, 0, *CONFLICT, original.exchange)
     return answers
 
 
@@ -256,7 +256,7 @@ def test_conflict_with_an_equivalent_body(at: Check) -> None:
     for difference, changes in _equivalent(at, body):
         what = f"a used key, but {difference}"
         answer = at.send(original.call.but(body=to_json({**body, **changes})), what)
-        at.refused("idempotency.conflict-equivalent", what, answer)
+        at.refused("idempotency.conflict-equivalent", answer)
 
 
 def _equivalent(at: Check, body: Body) -> Iterator[_Other]:
@@ -281,8 +281,7 @@ def test_conflict_without_body(at: Check) -> None:
     """A key used without a body is refused with one; without, it still returns the original response."""
     rule, what = "idempotency.conflict-no-body", "a key used without a body, now with one"
     original = IdempotentRequest(at)
-    answer = at.send(original.call.but(body=b'{"note":"another request"}'), what)
-    at.refused(rule, what, answer)
+    at.refused(rule, at.send(original.call.but(body=b'{"note":"another request"}'), what))
     original.replay("idempotency.replay", "the original request without a body, afterwards")
 
 
@@ -295,13 +294,12 @@ def test_equivalent_body(at: Check) -> None:
     except Inconclusive:
         original = IdempotentRequest(at)
     body, text = original.call.document, at.operation.traits.free_text
-    spaced = json.dumps(body, ensure_ascii=False, indent=1).encode()
-    forms = {"the same JSON with other white space": spaced}
+    forms = {"the same JSON with other white space": json.dumps(body, ensure_ascii=False, indent=1).encode()}
     if len(body) > 1:
         forms["the same JSON with another key order"] = to_json(dict(reversed(body.items())))
     for what, form in forms.items():
         answer = at.send(original.call.but(body=form), what)
-        at.record("idempotency.equivalent-body", what, answer, choice=original.relation(answer))
+        at.record("idempotency.equivalent-body", answer, choice=original.relation(answer))
     different: dict[str, Body | None] = {}
     if isinstance(body.get(text), str):
         # Equal to a server that compares only the first bytes, or values without names.
@@ -312,4 +310,4 @@ def test_equivalent_body(at: Check) -> None:
     for difference, other in different.items():
         what = f"a used key, but {difference}"
         answer = at.send(original.call.but(body=padded(to_json(other)) if other else None), what)
-        at.refused(RULE, what, answer)
+        at.refused(RULE, answer)

@@ -188,8 +188,7 @@ def test_card_destination(at: Check) -> None:
     """Records the answer to a card destination with the fields that all destinations have."""
     bank = at.run.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
-    what = "a card destination with country, currency and label"
-    at.record("destination.card", what, _create(at, body, what))
+    at.record("destination.card", _create(at, body, "a card destination with country, currency and label"))
 
 
 # ---------------------------------------------------------------------- defaults
@@ -200,10 +199,9 @@ def test_first_destination_is_no_default(at: Check) -> None:
     """The first destination of a beneficiary, created without is_default, is not its default."""
     rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
     fixture = at.account(fresh=True)
-    ids = Beneficiary(at, fixture).ids
-    answer = at.send(_default(fixture, ids).without_field("is_default"), what)
+    answer = at.send(_default(fixture, Beneficiary(at, fixture).ids).without_field("is_default"), what)
     if answer.succeeded:
-        at.member(rule, what, answer, "is_default", False)
+        at.member(rule, answer, "is_default", False)
     else:
         at.not_exercised(rule, f"{what}, was answered {answer.described()}")
 
@@ -216,7 +214,7 @@ def test_second_default(at: Check) -> None:
     first = at.accept(_default(fixture), "a first default destination")
     second = at.send(_default(fixture), question)
     if not second.succeeded:
-        at.record(rule, question, second)
+        at.record(rule, second)
         return
     listing = defaults(at, fixture, holding=identifier(second))
     held = shown_defaults(listing)

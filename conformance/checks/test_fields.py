@@ -172,8 +172,7 @@ def test_status_of_a_field_failure(at: Check) -> None:
         question, body = "a field of the wrong type", {required.name: [engine.good(required.name)]}
     else:
         question, body = "a missing required field", engine.without(required.name)
-    answer = engine.send_body(body, question)
-    at.record("http.validation-status", question, answer)
+    at.record("http.validation-status", engine.send_body(body, question))
 
 
 # ---------------------------------------------------------------------- choices and codes
@@ -273,8 +272,7 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
     answer = at.send(_call(at, invalid, {field.name: value}), what)
     if answer.refused and field.name == "email":
         long_name = _call(at, invalid, {"email": email_with_long_name()})
-        lenient = at.send(long_name, "email with 65 characters before the @")
-        if not lenient.succeeded:
+        if not at.send(long_name, "email with 65 characters before the @").succeeded:
             value, what = email(254), "email of 254 characters, as long as RFC 5321 allows,"
             answer = at.send(_call(at, invalid, {"email": value}), what)
     if invalid.stop and not answer.succeeded:
@@ -296,8 +294,8 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
             what = f"{field.name} of {len(value)} characters, its maximum,"
             answer = at.send(_call(at, invalid, {field.name: plain(field)}), what)
     elif answer.succeeded and not value.isascii():
-        at.accepted("fields.other-scripts", what, answer)
-    if at.accepted(rule, what, answer):
+        at.accepted("fields.other-scripts", answer)
+    if at.accepted(rule, answer):
         got = _spoilt(answer, field.name)
         at.expect(rule, f"{what} to come back whole", got, answer)
 
@@ -308,7 +306,7 @@ def _takes_other_scripts(at: Check, invalid: DefectiveBodies, field: Field) -> b
     answer = at.send(_call(at, invalid, {field.name: letters(SHORT)}), what)
     if not at.usable("fields.other-scripts", answer):
         return True
-    return at.accepted("fields.other-scripts", what, answer)
+    return at.accepted("fields.other-scripts", answer)
 
 
 def _spoilt(answer: Exchange, name: str) -> str:
@@ -339,6 +337,6 @@ def test_characters_outside_the_basic_plane(at: Check) -> None:
     for count in (limit, limit // 2):
         what = f"{count} characters outside the basic plane, {limit} being the maximum"
         answer = at.send(_call(at, invalid, {"name": _ASTRAL * count}), what)
-        at.record(rule, what, answer)
+        at.record(rule, answer)
         if answer.succeeded:
             break

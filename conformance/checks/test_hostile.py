@@ -80,9 +80,8 @@ def test_hostile_bodies(at: Check) -> None:
     ]
     engine.batch(malformed, [engine], what="malformed bodies")
     for odd in bodies.odd():
-        name = f"a body with {odd.reason}"
-        (answer,) = engine.batch([engine.case(SURVIVES, name, body=odd.value)])
-        at.record("body.legal-oddities", name, answer)
+        (answer,) = engine.batch([engine.case(SURVIVES, f"a body with {odd.reason}", body=odd.value)])
+        at.record("body.legal-oddities", answer)
         if answer.succeeded and operation == "createWallet":
             engine = hostile(at)
     for long in bodies.long():
@@ -94,7 +93,7 @@ def test_hostile_bodies(at: Check) -> None:
     for content_type in (*values(headers.CONTENT_TYPES, checked=True), engine.turn(headers.UNUSUAL)):
         name = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         case = engine.case(SURVIVES, name, content_type=content_type)
-        at.record("body.content-type", name, *engine.batch([case]))
+        at.record("body.content-type", *engine.batch([case]))
 
 
 def _with_more_texts(engine: Engine) -> dict[str, Any] | None:
@@ -115,8 +114,7 @@ def test_update_without_a_body(at: Check) -> None:
     fixture, name = at.account(fresh=True), "a PATCH without a body"
     engine = Engine(at, lambda: fixture)
     for what, body in ((name, None), (f"{name}, declared as application/json", b"")):
-        answers = engine.batch([engine.case(SURVIVES, what, body=body)])
-        at.record("beneficiary.update-no-body", what, *answers)
+        at.record("beneficiary.update-no-body", *engine.batch([engine.case(SURVIVES, what, body=body)]))
 
 
 @table(SURVIVES, operations=("disableBeneficiary", *OPERATION_SETS["read"]), engine=hostile)
@@ -193,7 +191,7 @@ def test_sound_answers(at: Check) -> None:
     members are recorded."""
     answer = at.shown(at.valid(), "a valid request")
     if answer.status is not None and answer.status < 400:
-        at.accepted("http.success-json", "a valid request", answer)
+        at.accepted("http.success-json", answer)
     if not answer.succeeded or not isinstance(answer.document, dict):
         raise refusal_of_valid(answer)
     at.observe("http.success-status", "the status of a successful answer", str(answer.status), answer)

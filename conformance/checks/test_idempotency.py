@@ -56,7 +56,7 @@ def test_replay(at: Check) -> None:
     original.replay(REPLAY, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
     if disabled:
         what = "a disabled beneficiary, after the same key and body came again"
-        judge_members(at, REPLAY, _disabled(at, original, what), _DISABLED, what)
+        judge_members(at, REPLAY, _disabled(at, original, what), _DISABLED)
 
 
 def _with_all_signs(body: Body) -> Body:
@@ -77,7 +77,7 @@ def test_replay_of_a_long_answer(at: Check) -> None:
     """An idempotent replay of the create with the longest answer returns the original response."""
     longest = max(creations(at.run, at.operation.id), key=lambda each: len(each.exchange.response_body))
     what = f"the key and body of one created with {longest.kind} again"
-    at.same(REPLAY, what, longest.exchange, at.send(longest.exchange.call, what))
+    at.same(REPLAY, longest.exchange, at.send(longest.exchange.call, what))
 
 
 @check("idempotency.replay-after-change")
@@ -110,7 +110,7 @@ def test_replay_after_change(at: Check) -> None:
         state = _DISABLED if changed[-1].operation == "disableBeneficiary" else {}
         expected, what = patched.call.document | state, "a changed beneficiary after its create came again"
         later = look_for(at, fixture.call("getBeneficiary"), what, expected)
-        judge_members(at, rule, later, expected, what, otherwise=document(patched) | state)
+        judge_members(at, rule, later, expected, otherwise=document(patched) | state)
 
 
 def _changes_around(at: Check, original: IdempotentRequest) -> list[Exchange]:
@@ -150,7 +150,7 @@ def test_other_path(at: Check) -> None:
     original, what = IdempotentRequest(at), "the same key and body on another path"
     elsewhere = at.account(fresh=True).call(at.operation.id)
     answer = at.send(original.call.but(target=elsewhere.target), what)
-    at.record("idempotency.other-path", what, answer, choice=original.relation(answer))
+    at.record("idempotency.other-path", answer, choice=original.relation(answer))
     if REPLAY in at.rules:
         original.replay(REPLAY, "the same key and body again, after another path had them")
 
@@ -172,14 +172,13 @@ def test_after_refusal(at: Check) -> None:
             at.unclear(rule, reason, refused, cause="fields.required")
             return
         what = "the same request without its required fields and key again"
-        at.refused("fields.required", what, at.send(refused.call, what))
+        at.refused("fields.required", at.send(refused.call, what))
         answer = at.send(valid, question)
         if answer.error_code != INVALID:
             break
-    at.record(rule, question, answer)
+    at.record(rule, answer)
     if answer.succeeded:
-        what = "a request again whose key had been refused before"
-        at.same(REPLAY, what, answer, at.send(valid, what))
+        at.same(REPLAY, answer, at.send(valid, "a request again whose key had been refused before"))
 
 
 # ---------------------------------------------------------------------- other organizations
@@ -201,8 +200,7 @@ def test_key_of_another_organization(at: Check) -> None:
     answer = at.send(own, "another organization's key, in the own account", "secondary")
     _judge_new(at, fixture, original, own, answer)
     if answer.succeeded:
-        what = "another organization's key and body again"
-        at.same(REPLAY, what, answer, at.send(own, what, "secondary"))
+        at.same(REPLAY, answer, at.send(own, "another organization's key and body again", "secondary"))
     else:
         at.not_exercised(REPLAY, f"another organization's request was answered {answer.described()}")
     # A key with which the other organization created nothing: else its own response may be replayed.
@@ -237,8 +235,7 @@ def _judge_new(at: Check, fixture: Account, original: IdempotentRequest, own: Ca
         at.equal(ISOLATION, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
     else:
         parents = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
-        path = original.call.target.split("/")
-        theirs = any(isinstance(each, str) and each in path for each in parents)
+        theirs = any(isinstance(each, str) and each in original.call.target.split("/") for each in parents)
         got = "a resource of the first's" if theirs else ""
         at.expect(ISOLATION, expected, got, answer, original.exchange)
 
@@ -279,7 +276,7 @@ def _judge_first_path(at: Check, original: IdempotentRequest) -> None:
     what = "another organization's repetition of the very request"
     answer = at.send(original.call, what, "secondary")
     if at.usable(ISOLATION, answer):
-        at.refused(ISOLATION, what, answer)
+        at.refused(ISOLATION, answer)
         repeated = original.id.encode() in answer.response_body
         if original.id in original.call.target:
             repeated = answer.get("id") == original.id
@@ -298,4 +295,4 @@ def _judge_still_there(at: Check, original: IdempotentRequest) -> None:
         if not alone.repeated_in(at.send(alone.call, "a key that no other organization used, again")):
             at.unclear(ISOLATION, "no used key brings the original response", answer, cause=REPLAY)
             return
-    at.same(ISOLATION, what, original.exchange, answer)
+    at.same(ISOLATION, original.exchange, answer)

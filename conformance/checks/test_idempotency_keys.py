@@ -37,7 +37,7 @@ def test_missing_key(at: Check) -> None:
     case = engine.case(rule, name, key=None, headers=headers, body=valid.body)
     (answer,) = engine.batch([case], [engine])
     if "idempotency.payout-key-required" in at.rules:
-        at.refused("idempotency.payout-key-required", name, answer)
+        at.refused("idempotency.payout-key-required", answer)
     if answer.refused:
         at.accept(valid, "the same request with a key")
 
@@ -85,10 +85,9 @@ def test_valid_keys(at: Check) -> None:
         rule = RULE if what in usual else "idempotency.key-other-uuids"
         # An account of its own for each key, where the operation succeeds only once in one.
         usual_form = at.valid()
-        valid = usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, ""))
-        answer = at.send(valid, what)
+        answer = at.send(usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, "")), what)
         if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
-            at.accepted(rule, what, answer)
+            at.accepted(rule, answer)
         else:
             # A server may take one wallet of a pair in all accounts, or one payout of an amount a day.
             at.accepted_as(rule, answer, usual_form)
@@ -104,8 +103,7 @@ def test_key_forms(at: Check) -> None:
         "an empty Idempotency-Key": "",
     }
     for what, key in forms.items():
-        answer = at.send(at.valid().but(idempotency_key=key), what)
-        at.record("idempotency.key-forms", what, answer)
+        at.record("idempotency.key-forms", at.send(at.valid().but(idempotency_key=key), what))
 
 
 @check("idempotency.key-case")
@@ -116,7 +114,7 @@ def test_key_in_the_other_case(at: Check) -> None:
     answer = at.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
     same = answer.succeeded and answer.get("id") == first.get("id")
     choice = "the same key" if same else "another key" if answer.succeeded else ""
-    at.record(rule, "a used key in upper case", answer, choice=choice)
+    at.record(rule, answer, choice=choice)
 
 
 @check("idempotency.key-elsewhere")
@@ -124,8 +122,7 @@ def test_key_on_get_and_patch(at: Check) -> None:
     """Records whether an Idempotency-Key on GET or PATCH is accepted, once and repeated."""
     rule, key = "idempotency.key-elsewhere", new_key()
     for which in ("an Idempotency-Key", "the same Idempotency-Key again"):
-        what = f"{which} on {at.operation.method}"
-        at.record(rule, what, at.send(at.valid().but(idempotency_key=key), what))
+        at.record(rule, at.send(at.valid().but(idempotency_key=key), f"{which} on {at.operation.method}"))
 
 
 @check(RULE, operations=RULES["idempotency.conflict"].operations)
@@ -139,8 +136,7 @@ def test_resembling_keys(at: Check) -> None:
             # Samples may have two pairs only, so each wallet key gets another account.
             used = IdempotentRequest(at)
         usual, key = used.another(), str(used.call.idempotency_key)
-        answer = at.send(usual.but(idempotency_key=other_digit(key, position)), what)
-        at.accepted_as(RULE, answer, usual)
+        at.accepted_as(RULE, at.send(usual.but(idempotency_key=other_digit(key, position)), what), usual)
 
 
 # ---------------------------------------------------------------------- many keys later
@@ -160,13 +156,13 @@ def test_keys_stay_used(at: Check) -> None:
         at.not_exercised(rule, f"the first request was answered {first.described()}")
         return
     _use_keys(at, first)
-    at.same(rule, what, first, at.send(first.call, what))
+    at.same(rule, first, at.send(first.call, what))
     what = "the key of the first request with another body, many requests later"
     if "idempotency.conflict" in at.rules:
         text = at.operation.traits.free_text
         # Of the same length, which may be the maximum.
         other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
-        at.refused("idempotency.conflict", what, at.send(other, what), 0, *CONFLICT, first)
+        at.refused("idempotency.conflict", at.send(other, what), 0, *CONFLICT, first)
 
 
 def _use_keys(at: Check, since: Exchange) -> None:

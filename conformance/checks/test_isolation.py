@@ -60,5 +60,4 @@ def _queries(at: Check) -> Iterator[tuple[str, Parameters]]:
 
 def _judge(at: Check, answer: Exchange, what: str) -> None:
     if answer.succeeded:
-        got = at.run.invariants.isolation.foreign(answer)
-        at.expect(RULE, f"{what}: {NOTHING_OF_OTHERS}", got, answer)
+        at.expect(RULE, f"{what}: {NOTHING_OF_OTHERS}", at.run.invariants.isolation.foreign(answer), answer)

@@ -60,9 +60,9 @@ def test_reads_after_a_while(at: Check) -> None:
     truth, but = stated(create, created.call.document, ids), {*MOVING, "payout_destinations"}
     what = "one of several reads, long after it was created"
     for answer in _late_looks(at, call(at.operation.id, ids), what):
-        if at.accepted(rule, what, answer):
+        if at.accepted(rule, answer):
             shown_by, members = [created], document(created)
-            judge_members(at, rule, answer, members, what, but=but, otherwise=truth, shown_by=shown_by)
+            judge_members(at, rule, answer, members, but=but, otherwise=truth, shown_by=shown_by)
 
 
 @check("beneficiary.update", waits=True)
@@ -75,8 +75,8 @@ def test_updates_after_a_while(at: Check) -> None:
     changed = at.accept(fixture.call(at.operation.id, {"note": f"changed {marker()}"}), "a PATCH")
     what, but = "one of several reads, long after a PATCH", {*MOVING, "payout_destinations"}
     for answer in _late_looks(at, reading, what):
-        if at.accepted(rule, what, answer):
-            judge_members(at, rule, answer, document(changed), what, but=but, shown_by=[changed])
+        if at.accepted(rule, answer):
+            judge_members(at, rule, answer, document(changed), but=but, shown_by=[changed])
 
 
 @check("list.complete", waits=True)
@@ -95,7 +95,7 @@ def test_lists_after_a_while(at: Check) -> None:
     what = "one of several reads of a list, long after its last element was created"
     least = (integer(first.get("total")) or 0) + len(elements) - 1
     for answer in _late_looks(at, listing, what):
-        if at.accepted("list.complete", what, answer):
+        if at.accepted("list.complete", answer):
             if not growing:
                 at.expect("list.complete", *listed(what, list(map(identifier, elements)), [answer]))
             total = integer(answer.get("total"))

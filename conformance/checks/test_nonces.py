@@ -156,8 +156,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     if operation.traits.draws_on_funds:
         for member in ("beneficiary_id", "payout_destination_id"):
             usual = probes.usual()
-            unknown = usual.with_field(member, unknown_like(usual.document[member]))
-            yield f"for an unknown {member}", unknown
+            yield f"for an unknown {member}", usual.with_field(member, unknown_like(usual.document[member]))
         with contextlib.suppress(Inconclusive):
             yield "from a new account, without funds", probes.at.run.account(fresh=True).call(operation.id)
     if operation.is_list:

@@ -108,5 +108,5 @@ def _judge_crossed(
     effects.judge_refused(what, refused, again)
     for answer in answers:
         if not at.locked_out(OWNER, answer):
-            at.refused(OWNER, what, answer)
+            at.refused(OWNER, answer)
     return answers

@@ -67,7 +67,7 @@ def test_what_was_sent_is_shown(at: Check) -> None:
         fields, other = sent(operation, resource.body), normalized(resource.body)
         judge_members(at, "create.echo", exchange, fields, what, otherwise=other)
         parent = PARENTS[operation]
-        at.member("create.echo", what, exchange, parent, resource.fixture.ids(operation)[parent])
+        at.member("create.echo", exchange, parent, resource.fixture.ids(operation)[parent], what=what)
     usual, text = at.valid(), at.operation.traits.free_text
     # Answers to payins show no description.
     name, value = (text, "conformance") if text in sent(operation, usual.document) else ("amount", "7.13")
@@ -75,7 +75,7 @@ def test_what_was_sent_is_shown(at: Check) -> None:
         what = f"created with another {name} in the query than in the body"
         answer = at.send(usual.with_query({name: value}), what)
         if answer.succeeded:
-            at.member("create.echo", what, answer, name, usual.document[name])
+            at.member("create.echo", answer, name, usual.document[name])
 
 
 @check("create.text-exact", "create.echo")
@@ -100,7 +100,7 @@ def test_text_comes_back_exactly(at: Check) -> None:
         at.not_exercised(rule, f"{what} was refused")
         return
     answer, names = answers[-1], list(dict.fromkeys(name for name, _ in texts))
-    judge_members(at, rule, answer, {name: answer.call.document[name] for name in names}, what)
+    judge_members(at, rule, answer, {name: answer.call.document[name] for name in names})
     judge_last_words(at, "create.echo", answer, [*texts], f"{what}, with what stands behind them")
     if answer.succeeded:
         _judge_stored(at, fixture, answer, names)
@@ -117,7 +117,7 @@ def _judge_stored(at: Check, fixture: Account, created: Exchange, names: list[st
         ids = fixture.ids(at.operation.id) | {f"{traits.creates}_id": identifier(created)}
         body = created.call.document
         look = look_for(at, call(traits.read_by, ids), what, answered, otherwise=body)
-        judge_members(at, rule, look, answered, what, otherwise=body, shown_by=[created])
+        judge_members(at, rule, look, answered, otherwise=body, shown_by=[created])
         return
     if not traits.listed_by or traits.shared:
         return
@@ -221,8 +221,8 @@ def test_read_equals_create(at: Check) -> None:
         created, truth = document(exchange), stated(create, resource.body, fixture.ids(create))
         reading, what = call(at.operation.id, own), f"read after it was created with {resource.kind}"
         answer = look_for(at, reading, what, created, but=MOVING, otherwise=truth)
-        if at.accepted(rule, what, answer) and isinstance(answer.document, dict):
-            judge_members(at, rule, answer, created, what, but=MOVING, otherwise=truth, shown_by=[exchange])
+        if at.accepted(rule, answer) and isinstance(answer.document, dict):
+            judge_members(at, rule, answer, created, but=MOVING, otherwise=truth, shown_by=[exchange])
     at.observe_delay("when does a write show?")
 
 
@@ -287,8 +287,7 @@ def test_texts_of_all_kinds(at: Check) -> None:
     for number, texts in enumerate(pending.turns()):
         what = f"texts that servers change ({number})"
         fixture = created_in(at.run, operation)
-        body = with_all_texts(fixture, operation)
-        send_with_texts(at, fixture, body, texts, f"created with {what}")
+        send_with_texts(at, fixture, with_all_texts(fixture, operation), texts, f"created with {what}")
     at.not_exercised("create.echo", "the server takes none of the texts, or has shown all of them before")
 
 
@@ -314,15 +313,14 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
             continue
         patch = answer.call.document
         if texts is precise:
-            sent = {name: patch[name] for name, _ in texts if name in patch}
-            judge_members(at, exact, answer, sent, what)
+            judge_members(at, exact, answer, {name: patch[name] for name, _ in texts if name in patch})
             judge_last_words(at, rule, answer, texts, f"{what}, with what stands behind them")
         else:
             changed |= patch
-            judge_members(at, rule, answer, changed, what)
+            judge_members(at, rule, answer, changed)
     if changed:
         what = "a read after PATCHes with texts that servers change"
-        judge_members(at, rule, person.read_until(what, changed), changed, what)
+        judge_members(at, rule, person.read_until(what, changed), changed)
     at.not_exercised(rule, "the server takes none of the texts")
     at.not_exercised(exact, "the server takes no text of all kinds of letters")
 
@@ -341,5 +339,4 @@ def _judged(at: Check, make: Callable[[Run, str], KnownList]) -> list[Exchange]:
 
 
 def _judge_text(at: Check, created: Exchange, name: str) -> None:
-    text = created.call.document[name]
-    at.member("create.echo", "an element of a list", created, name, text)
+    at.member("create.echo", created, name, created.call.document[name])

@@ -75,8 +75,7 @@ def test_no_answer_shows_secrets(at: Check) -> None:
             "the signing secrets are so short that they may stand in any text by chance",
             "Give the organizations secrets of 16 characters or more.",
         )
-    creates = created if at.operation.id == CREATE else []
-    for exchange in (*creates, *_answers(at, fixture, created)):
+    for exchange in (*(created if at.operation.id == CREATE else []), *_answers(at, fixture, created)):
         what = f"{exchange.purpose}: an answer without secrets"
         at.expect("secrets.hidden", what, secret_in(exchange, at.target, numbers), exchange)
 
@@ -180,8 +179,7 @@ def _undocumented(at: Check, create: Exchange) -> list[str]:
     """Returns undocumented addresses that may show a created resource, also at the top level."""
     collection, own = create.call.path, identifier(create)
     top = f"/v1/{collection.rpartition('/')[2]}"
-    below = _addresses(at, collection, own, documented=False)
-    return [*below, f"{top}/{own}", f"{top}?size={MAX_SIZE}"]
+    return [*_addresses(at, collection, own, documented=False), f"{top}/{own}", f"{top}?size={MAX_SIZE}"]
 
 
 @check(RULE)

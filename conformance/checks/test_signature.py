@@ -105,10 +105,9 @@ def test_signatures_of_another_making(engine: AuthProbes) -> Iterator[Case | Ste
 @table("auth.signed-method", engine=AuthProbes)
 def test_method_is_signed(engine: Engine) -> Iterator[Case]:
     """Requests signed for another method, for the method in lower case, or without one, are refused."""
-    rule = "auth.signed-method"
     for mistake in ("no method", "signed as GET", "signed as POST", "signed as PATCH", "lower-case method"):
         if mistake != f"signed as {engine.at.operation.method}":
-            yield engine.mistake(rule, mistake)
+            yield engine.mistake("auth.signed-method", mistake)
 
 
 @table("auth.signed-path", engine=AuthProbes)
@@ -218,8 +217,7 @@ DATE_QUERIES = (
 @table("auth.query-as-sent", engine=sound)
 def test_query_as_sent(engine: Engine) -> Iterator[Case]:
     """Parameters in several orders and encodings, signed as sent, pass authentication."""
-    dates = DATE_QUERIES if "start_date" in engine.at.operation.query_parameters else ()
-    for query in (*QUERIES, *dates):
+    for query in (*QUERIES, *(DATE_QUERIES if "start_date" in engine.at.operation.query_parameters else ())):
         yield engine.case("auth.query-as-sent", f"the query {query}, signed as sent", query=query)
 
 

@@ -242,8 +242,7 @@ def _after_owners(at: Check, steps: Sequence[Step]) -> Iterator[Step]:
     for step in steps:
         if reader != owner(step.engine.fixture):
             reader, theirs = owner(step.engine.fixture), step.engine.other(FOREIGN)
-            request = theirs.call(at.operation.id)
-            at.shown(request, "the owner reads what another will ask for", owner(theirs))
+            at.shown(theirs.call(at.operation.id), "the owner reads what another will ask for", owner(theirs))
         yield step
 
 
@@ -256,7 +255,7 @@ def _judge_owner(at: Check, refusal: Exchange) -> None:
     elsewhere = at.run.account("sibling tenant").call(at.operation.id)
     alike = answer.refused and answer.status == refusal.status
     if answer.succeeded or (alike and at.send(elsewhere, "the owner reads another address").succeeded):
-        at.accepted(PARENT, what, answer, refusal)
+        at.accepted(PARENT, answer, refusal)
 
 
 @check(PARENT, LEAK, UNTOUCHED)
@@ -278,9 +277,9 @@ def test_foreign_parent_at_once(at: Check) -> None:
     for answer in answers:
         if answer.organization == "primary":
             others = (other for other in answers if other is not answer)
-            at.accepted(PARENT, "the owner's request, beside another organization's", answer, *others)
+            at.accepted(PARENT, answer, *others, what="the owner's request, beside another organization's")
         else:
-            at.refused(PARENT, "another organization's request, beside the owner's", answer, 403)
+            at.refused(PARENT, answer, 403, what="another organization's request, beside the owner's")
 
 
 @check(UNKNOWN_PARENT)
@@ -338,4 +337,4 @@ def test_foreign_parent_and_invalid_body(at: Check) -> None:
     """Records which refusal takes precedence: another organization's account, or an invalid body."""
     question = "another organization's account and an invalid body"
     foreign = at.run.account("tenant", "secondary").call(at.operation.id)
-    at.record("tenancy.and-validation", question, at.send(foreign.but(body=b"{}"), question))
+    at.record("tenancy.and-validation", at.send(foreign.but(body=b"{}"), question))

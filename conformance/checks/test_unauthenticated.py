@@ -101,8 +101,7 @@ def test_failed_authentication_changes_nothing(at: Check) -> None:
             for how, auth in forms.items()
         ]
 
-    effects = SideEffects(at, fixture).start()
-    effects.judge_refused("requests that fail authentication", attempt(), attempt)
+    SideEffects(at, fixture).start().judge_refused("requests that fail authentication", attempt(), attempt)
 
 
 # ---------------------------------------------------------------------- spellings

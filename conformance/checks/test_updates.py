@@ -74,7 +74,7 @@ def _judge_change(at: Check, change: Change, aside: list[str], *, steadily: bool
     body = answer.call.document
     judge_change(at, rule, person, person.created, answer, body, _patch, aside=aside, steadily=steadily)
     for name in normalized(body) if answer.succeeded else ():
-        at.member("beneficiary.update-text-exact", what, answer, name, body[name])
+        at.member("beneficiary.update-text-exact", answer, name, body[name])
 
 
 @check("beneficiary.update", "beneficiary.update-moves-updated")
@@ -90,7 +90,7 @@ def test_updates_build_on_one_another(at: Check) -> None:
         what = f"a PATCH of {' and '.join(body)}, one of three in a row"
         wait_past(last.get("updated"), last.arrived)
         answer = person.patch(body, what)
-        if at.accepted("beneficiary.update", what, answer):
+        if at.accepted("beneficiary.update", answer):
             judge_moved(at, "beneficiary.update-moves-updated", last, answer, what)
             expected, last = {**expected, **body}, answer
             person.stated |= body
@@ -117,7 +117,7 @@ def test_update_of_a_disabled_beneficiary(at: Check) -> None:
     expected, known = {**body, "status": "disabled"}, normalized(body)
     later = person.read_until(f"the beneficiary after {what}", expected, (), otherwise=known)
     for each in (answer, later):
-        judge_members(at, rule, each, expected, each.purpose, otherwise=known)
+        judge_members(at, rule, each, expected, otherwise=known)
 
 
 @check("refusal.changes-nothing", "beneficiary.update", operations=("updateBeneficiary",))
@@ -158,12 +158,12 @@ def test_update_is_all_or_nothing(at: Check) -> None:
     what, note = "a valid PATCH after refused ones", samples.marker()
     valid = person.patch({"note": note}, what)
     names = {name for body in probes.values() for name in body} - {"note"}
-    if at.accepted("beneficiary.update", what, valid):
-        at.member("beneficiary.update", what, valid, "note", note)
+    if at.accepted("beneficiary.update", valid):
+        at.member("beneficiary.update", valid, "note", note)
         if len(refused) == len(probes):
             # What a refused request has changed in memory may be stored with the next one.
             created = {name: value for name, value in document(person.created).items() if name in names}
-            judge_members(at, rule, valid, created, what, otherwise=person.stated, shown_by=refused)
+            judge_members(at, rule, valid, created, otherwise=person.stated, shown_by=refused)
 
 
 @check("beneficiary.update-empty")
@@ -208,7 +208,7 @@ def test_update_that_leaves_a_business_without_company_name(at: Check) -> None:
             members = ("beneficiary_type", "company_name")
             expected: Body = {member: created[member] for member in members if member in created}
             later = person.read_until(what, expected)
-            judge_members(at, "refusal.changes-nothing", later, expected, what, shown_by=own)
+            judge_members(at, "refusal.changes-nothing", later, expected, shown_by=own)
 
 
 @check("beneficiary.update")
@@ -229,7 +229,7 @@ def test_null_as_a_value(at: Check) -> None:
     expected = {name: answer.get(name) for name, answer in answered.items()}
     later = look_for(at, call("getBeneficiary", ids), what, expected)
     for name, answer in answered.items():
-        judge_members(at, "beneficiary.update", later, {name: expected[name]}, what, shown_by=[answer])
+        judge_members(at, "beneficiary.update", later, {name: expected[name]}, shown_by=[answer])
 
 
 _ACUTE = str.maketrans("aeiou", "\u00e1\u00e9\u00ed\u00f3\u00fa")
@@ -311,11 +311,9 @@ def _changes(at: Check, fixture: Account) -> Iterator[Change]:
             for _ in range(3)
         )
         yield Change("company_name", [company], first)
-        changed = {**several, "first_name": "Mary", "last_name": "Lee"}
-        yield Change("note of a business", [changed], second)
+        yield Change("note of a business", [{**several, "first_name": "Mary", "last_name": "Lee"}], second)
         yield Change("beneficiary_type of a business", [{"beneficiary_type": "individual"}], turned)
-        back = "beneficiary_type of what was a business"
-        yield Change(back, [{"beneficiary_type": "business"}], turned)
+        yield Change("beneficiary_type of what was a business", [{"beneficiary_type": "business"}], turned)
         # Last: a server that changes the type of others too would spoil the probe before.
         body = {"beneficiary_type": "business", **company}
         yield Change("beneficiary_type and company_name", [body], Beneficiary(at, fixture))

@@ -55,7 +55,7 @@ def test_second_wallet_of_a_pair(at: Check) -> None:
             "with another label": {**body, "label": run.samples.wallet()["label"]},
         }.items():
             what = f"a second wallet of {_pair(body)} {how}"
-            if at.refused(RULE, what, answer := send(again, what)):
+            if at.refused(RULE, answer := send(again, what)):
                 refused.append(answer)
     # Another spelling is open, unless a second wallet shows the same pair.
     currency, network = first.body["currency"], first.body["network"]
@@ -76,7 +76,7 @@ def test_second_wallet_of_a_pair(at: Check) -> None:
     at.expect(RULE, expected, _odd(at, listing, wallets), listing, *wallets)
     for each in wallets:
         what = f"the key of the first wallet of {_pair(each.call.document)}, after refused duplicates"
-        at.same(RULE, what, each, at.send(each.call, what))
+        at.same(RULE, each, at.send(each.call, what))
     # Another network makes another pair, if the server supports it.
     fixture, other = run.account(fresh=True), "polygon" if network == "ethereum" else "ethereum"
     if at.send(fixture.call(CREATE, first.body), f"a wallet of {_pair(first.body)}").succeeded:
@@ -130,12 +130,11 @@ def _judge_other_pair(at: Check, fixture: Account, body: Body, duplicates: Seque
         for each in duplicates
     )
     if alone.succeeded and taken_for_one:
-        at.accepted(RULE, what, answer, alone)
+        at.accepted(RULE, answer, alone)
 
 
 @check("wallet.pair-elsewhere")
 def test_same_pair_in_another_account(at: Check) -> None:
     """Records whether another account may have a wallet of the same pair."""
-    taken = creations(at.run, CREATE)[0].exchange
-    answer = at.send(at.run.account(fresh=True).call(CREATE), what := "a pair that another account has")
-    at.record("wallet.pair-elsewhere", what, answer, taken)
+    answer = at.send(at.run.account(fresh=True).call(CREATE), "a pair that another account has")
+    at.record("wallet.pair-elsewhere", answer, creations(at.run, CREATE)[0].exchange)

@@ -167,7 +167,7 @@ class Fuzzer(Engine):
             judge_members(at, "create.server-owned", answer, initial, what, but=initial.keys() - sent.keys())
             judge_members(at, "create.initial-state", answer, initial, what, but=sent)
             if plain_amount(sent.get("amount")):
-                at.member("create.amount-exact", what, answer, "amount", sent["amount"])
+                at.member("create.amount-exact", answer, "amount", sent["amount"], what=what)
             if verdict.plain:
                 judge_members(at, "create.echo", answer, sent, what, but=(*HIDDEN_FIELDS, "amount"))
 

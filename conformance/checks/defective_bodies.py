@@ -241,37 +241,29 @@ def field_table(
     def mark(table: FieldTable) -> CheckFunction:
         def run(at: Check) -> None:
             chosen = [field for field in request_fields(at.operation.id) if fields(field)]
-            in_each_shape(at, table, by_shape(at.operation.id, chosen), chosen if elsewhere(at) else [])
+            for engine, own in _engines(at, chosen, elsewhere(at)):
+                engine.batch(table(engine, own))
 
         return check(rule, UNTOUCHED)(named_as(table, run))
 
     return mark
 
 
-def _elsewhere(at: Check, fields: Iterable[Field]) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
-    """Yields the engines of the other shapes that the server accepts, and those fields that apply in each and
-    are not tried in it first.
+def _engines(
+    at: Check, fields: Sequence[Field], elsewhere: bool
+) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
+    """Yields engines of the shapes of body where fields apply, then, if `elsewhere`, of the other shapes that
+    the server accepts, each with the fields that apply there and are not tried in it first.
 
     Servers may validate each shape by a schema of its own, of which one may lack a limit."""
     operation = at.operation.id
+    for shape, own in by_shape(operation, fields).items():
+        yield DefectiveBodies(at, shape), own
     create = at.operation.traits.subset_of or operation
     homes = {field: shape_of(create, field.name) for field in fields}
-    for shape in OTHER_SHAPES.get(operation, ()):
-        if not accepts(at.run, operation, shape):
-            continue
-        engine = DefectiveBodies(at, shape, _PLACES[shape])
-        body = engine.valid()
-        elsewhere = [field for field, home in homes.items() if home in (SAMPLE, shape) or field.name in body]
-        yield engine, [field for field in elsewhere if homes[field] != shape]
-
-
-def in_each_shape(
-    at: Check, table: FieldTable, shapes: Mapping[str, Sequence[Field]], others: Sequence[Field]
-) -> None:
-    """Runs a table of fields, each in the shape of body where it applies, then of `others` in the other
-    shapes that the server accepts."""
-    for shape, fields in shapes.items():
-        engine = DefectiveBodies(at, shape)
-        engine.batch(table(engine, fields))
-    for engine, elsewhere in _elsewhere(at, others):
-        engine.batch(table(engine, elsewhere))
+    for shape in OTHER_SHAPES.get(operation, ()) if elsewhere else ():
+        if accepts(at.run, operation, shape):
+            engine = DefectiveBodies(at, shape, _PLACES[shape])
+            body = engine.valid()
+            applies = [field for field in fields if homes[field] == SAMPLE or field.name in body]
+            yield engine, [field for field in applies if homes[field] != shape]

@@ -37,10 +37,12 @@ def test_sound_requests_pass(engine: Engine) -> Iterator[Case]:
     yield from engine.cases("auth.accepts-valid", rows)
 
 
-def _elsewhere(engine: Engine) -> Iterator[Case]:
-    """Yields requests without a header, its value in the query and in another header. Underscores in the name
-    of a header are left out: CGI does not tell them from hyphens (RFC 3875, section 4.1.18)."""
+@table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", engine=AuthProbes)
+def test_missing_headers(engine: Engine) -> Iterator[Case]:
+    """A request that lacks one of the four headers, even if its value is elsewhere, or lacks all of them is
+    refused, also with a bearer token instead."""
     key, now, nonce = engine.at.target.primary.api_key, str(engine.at.run.clock.now()), signing.new_nonce()
+    # Without underscores: CGI does not tell them from hyphens (RFC 3875, section 4.1.18).
     for header, name, value, beside in (
         (signing.API_KEY, "api_key", key, ("Cookie", f"api_key={key}")),
         (signing.TIMESTAMP, "timestamp", now, ("Date", formatdate(int(now), usegmt=True))),
@@ -49,13 +51,6 @@ def _elsewhere(engine: Engine) -> Iterator[Case]:
         query = "&".join(f"{parameter}={quote(value, safe='')}" for parameter in (header, name))
         what, auth = f"a request without {header}", Auth(omit=(header,), timestamp=now, nonce=nonce)
         yield engine.case("auth.missing-header", what, query=query, headers=(beside,), auth=auth)
-
-
-@table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", engine=AuthProbes)
-def test_missing_headers(engine: Engine) -> Iterator[Case]:
-    """A request that lacks one of the four headers, even if its value is elsewhere, or lacks all of them is
-    refused, also with a bearer token instead."""
-    yield from _elsewhere(engine)
     rows = {
         # In the query, the signature would sign itself.
         f"a request without {signing.SIGNATURE}": Auth(omit=(signing.SIGNATURE,)),

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.checks.auth_probes import AuthProbes, defects
 from conformance.checks.check import Check, check
-from conformance.checks.engine import Engine
+from conformance.checks.engine import Engine, Step, table
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
 from conformance.contract.fields import documented
@@ -41,43 +41,33 @@ def _case(engine: Engine, form: _Form, what: str, **changes: Any) -> Case:
     return engine.case(FIRST, f"a request {how} {what}", auth=auth, control=control, **changes)
 
 
-def _otherwise_wrong(engine: Engine, used: Exchange) -> Iterator[Case]:
-    """Requests with unknown or foreign ids, wrong bodies, queries or Idempotency-Keys that also fail
-    authentication; some reuse the nonce of `used`."""
-    top = parameters(engine.operation)[0]
+@table(FIRST, engine=AuthProbes)
+def test_authentication_comes_first(engine: AuthProbes) -> Iterator[Case | Step]:
+    """Requests that fail authentication and have another defect as well (unknown or foreign ids, bodies,
+    queries, invalid or used idempotency keys) are answered with an authentication error."""
+    at, operation = engine.at, engine.at.operation
+    fixture = at.account(fresh=operation.traits.once)
+    first = fixture.call(operation.id)
+    used = engine.passed(at.send(first, "a valid request, whose nonce and idempotency key are used again"))
+    there = Engine(at, lambda: fixture)
+    for place in (engine, there):
+        place.nonces.add(used.nonce or "")
+        place.keys.add(first.idempotency_key or "")
+    top = parameters(operation.id)[0]
     for what, changes in ((f"for an unknown {top}", {"whose": {top: UNKNOWN}}), *defects(engine)):
         for form in (_WRONG, _replayed(used)):
             yield _case(engine, form, what, **changes)
-    if engine.at.operation.request_schema is not None:
+    if operation.request_schema is not None:
         yield _case(engine, _BARE, "with an empty object", body=b"{}")
-    if engine.at.operation.is_post:
+    if operation.is_post:
         yield _case(engine, _BARE, "without an idempotency key", key=None)
-
-
-def _used_keys(engine: Engine, used: Exchange) -> Iterator[Case]:
-    """Requests with a used Idempotency-Key, in the same place, that fail authentication."""
-    key, body = used.call.idempotency_key, used.call.body
-    for form in (_WRONG, _BARE, _replayed(used)):
-        yield _case(engine, form, "with a used idempotency key and its body", key=key, body=body)
-    other = b"{}" if body is None else body + b" "
-    yield _case(engine, _WRONG, "with a used idempotency key and another body", key=key, body=other)
-
-
-@check(FIRST)
-def test_authentication_comes_first(at: Check) -> None:
-    """Requests that fail authentication and have another defect as well (unknown or foreign ids, bodies,
-    queries, invalid or used idempotency keys) are answered with an authentication error."""
-    probes = AuthProbes(at)
-    fixture = at.account(fresh=at.operation.traits.once)
-    first = fixture.call(at.operation.id)
-    used = probes.passed(at.send(first, "a valid request, whose nonce and idempotency key are used again"))
-    there = Engine(at, lambda: fixture)
-    for engine in (probes, there):
-        engine.nonces.add(used.nonce or "")
-        engine.keys.add(first.idempotency_key or "")
-    probes.batch(_otherwise_wrong(probes, used))
-    if at.operation.is_post:
-        there.batch(_used_keys(there, used))
+        key, body = first.idempotency_key, first.body
+        for form in (_WRONG, _BARE, _replayed(used)):
+            case = _case(there, form, "with a used idempotency key and its body", key=key, body=body)
+            yield from there.steps([case])
+        other = b"{}" if body is None else body + b" "
+        case = _case(there, _WRONG, "with a used idempotency key and another body", key=key, body=other)
+        yield from there.steps([case])
 
 
 @check("refusal.changes-nothing")

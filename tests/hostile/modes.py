@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.hostile import behaviours as does
@@ -10,11 +12,13 @@ from tests.hostile.server import Behaviour, When, always, honest
 #: Exit statuses: 1 violations, 4 a target that cannot be judged, 6 incomplete.
 BROKEN, UNUSABLE, INCOMPLETE = frozenset({1}), frozenset({4}), frozenset({6})
 
+FINE = frozenset({0})
+
 
 @dataclass(frozen=True)
 class Mode:
-    """A hostile mode. `tells` is a regular expression for the verdict's sentence; `meddling` names an event
-    that hits the run itself (see tests.hostile.runs)."""
+    """A hostile mode. `tells` is a regular expression for the verdict's sentence; `signals` hit the run
+    itself, SIGKILL one of its processes; several `runs` write to one folder."""
 
     name: str
     statuses: frozenset[int]
@@ -23,103 +27,98 @@ class Mode:
     when: When = always
     scheme: str = "http"
     options: tuple[str, ...] = ()
-    meddling: str = ""
+    signals: tuple[signal.Signals, ...] = ()
+    runs: int = 1
 
+
+def both(
+    name: str,
+    behave: Behaviour,
+    at_once: str,
+    later: str,
+    when: When = does.at_times,
+    statuses: frozenset[int] = BROKEN,
+    options: tuple[str, ...] = (),
+) -> Iterator[Mode]:
+    """Modes of a server that behaves so from the first request on, and of one that begins well."""
+    yield Mode(name, UNUSABLE, at_once, behave)
+    yield Mode(f"{name} later", statuses, later, behave, when, options=options)
+
+
+#: What a server that stops answering is waited for.
+_IMPATIENT = (does.after, BROKEN | INCOMPLETE, ("--request-timeout", "2"))
+
+_NO_HTTP, _TOO_LONG = "does not answer HTTP", "more than 4,194,304 bytes"
+_SILENT, _NO_JSON = "accepts connections, but does not answer", "answers a body that is not JSON"
+_CRASH, _BAD_JSON = "http.no-server-error", "http.success-json"
+
+_BOTH = (
+    *both("reset in body", does.reset_in_body, _NO_HTTP, _CRASH),
+    *both("silent", does.silent, _SILENT, "server", *_IMPATIENT),
+    *both("dripping", does.dripping, _SILENT, "server", *_IMPATIENT),
+    *both("endless body", does.endless_body, _TOO_LONG, _BAD_JSON),
+    *both("body of 100 MB", does.large_body, _TOO_LONG, _BAD_JSON),
+    *both("gzip bomb", does.gzip_bomb, _TOO_LONG, _BAD_JSON),
+    *both("length too long", does.length_too_long, _NO_HTTP, _CRASH),
+    *both("length too short", does.length_too_short, _NO_JSON, _BAD_JSON),
+    *both("no JSON", does.changed(does.broken_off), _NO_JSON, _BAD_JSON),
+    *both("redirect", does.redirected, "redirects .* not sent on", "server", does.after, BROKEN | INCOMPLETE),
+    *both("429", does.limited(429, b"3600"), "429 to everything", "could not be", does.after, INCOMPLETE),
+)
 
 #: Hostile from the first request on: the run ends before the first check.
 _AT_ONCE = (
     Mode("refused", UNUSABLE, "cannot be reached", scheme="nothing"),
-    Mode("reset at once", UNUSABLE, "does not answer HTTP", does.reset_at_once),
-    Mode("reset in headers", UNUSABLE, "does not answer HTTP", does.reset_in_headers),
-    Mode("reset in body", UNUSABLE, "does not answer HTTP", does.reset_in_body),
-    Mode("silent", UNUSABLE, "accepts connections, but does not answer", does.silent),
-    Mode("dripping", UNUSABLE, "accepts connections, but does not answer", does.dripping),
-    Mode("endless body", UNUSABLE, "more than 4,194,304 bytes", does.endless_body),
+    Mode("reset at once", UNUSABLE, _NO_HTTP, does.reset_at_once),
+    Mode("reset in headers", UNUSABLE, _NO_HTTP, does.reset_in_headers),
     Mode("endless interim answers", UNUSABLE, "does not answer", does.endless_interim),
-    Mode("body of 100 MB", UNUSABLE, "more than 4,194,304 bytes", does.large_body),
-    Mode("gzip bomb", UNUSABLE, "more than 4,194,304 bytes", does.gzip_bomb),
-    Mode("length too long", UNUSABLE, "does not answer HTTP", does.length_too_long),
-    Mode("length too short", UNUSABLE, "answers a body that is not JSON", does.length_too_short),
-    Mode("wrong chunks", UNUSABLE, "does not answer HTTP", does.wrong_chunks),
-    Mode("another protocol", UNUSABLE, "does not answer HTTP", does.another_protocol),
-    Mode("no JSON", UNUSABLE, "answers a body that is not JSON", does.changed(does.broken_off)),
+    Mode("wrong chunks", UNUSABLE, _NO_HTTP, does.wrong_chunks),
+    Mode("another protocol", UNUSABLE, _NO_HTTP, does.another_protocol),
     Mode("pages", UNUSABLE, "answers text/html that begins", does.page(200)),
     Mode("502 at first", UNUSABLE, "status 502", does.page(502), does.at_first),
-    Mode("redirect to another host", UNUSABLE, "redirects to .* not sent on", does.redirected),
     Mode("redirect in circles", UNUSABLE, "redirects to", does.redirected_in_circles),
-    Mode("429 for ever", UNUSABLE, "answers 429 to everything", does.limited(429, b"3600")),
-    Mode(
-        "503 until a date",
-        UNUSABLE,
-        "answers 503 to everything",
-        does.limited(503, b"Thu, 01 Jan 1970 00:00:00 GMT"),
-    ),
+    Mode("503", UNUSABLE, "answers 503 to", does.limited(503, b"Thu, 01 Jan 1970 00:00:00 GMT")),
     Mode("TLS nobody trusts", UNUSABLE, "no TLS certificate that this machine trusts", scheme="https"),
     Mode("HTTP where TLS is asked", UNUSABLE, "speaks plain HTTP", scheme="http as https"),
-    Mode("TLS where HTTP is asked", UNUSABLE, "does not answer HTTP|speaks TLS", scheme="https as http"),
+    Mode("TLS where HTTP is asked", UNUSABLE, f"{_NO_HTTP}|speaks TLS", scheme="https as http"),
 )
+
+_ODD_HEADERS = {"X-Name": b"\xff\xfe\xc3\x28", "X-Other": b"caf\xe9"}
 
 #: Hostile later, or in part: the run starts normally.
 _LATER = (
-    Mode("resets now and then", BROKEN, "http.no-server-error", does.reset_in_body, does.at_times),
-    Mode(
-        "hangs later",
-        BROKEN | INCOMPLETE,
-        "server",
-        does.silent,
-        does.after,
-        options=("--request-timeout", "2"),
-    ),
-    Mode(
-        "drips later",
-        BROKEN | INCOMPLETE,
-        "server",
-        does.dripping,
-        does.after,
-        options=("--request-timeout", "2"),
-    ),
     Mode("dies", INCOMPLETE, "the server was lost", does.dying, does.after),
-    Mode("endless bodies now and then", BROKEN, "http.success-json", does.endless_body, does.at_times),
-    Mode("100 MB now and then", BROKEN, "http.success-json", does.large_body, does.at_times),
-    Mode("gzip bombs now and then", BROKEN, "http.success-json", does.gzip_bomb, does.at_times),
-    Mode(
-        "lengths too long now and then", BROKEN, "http.no-server-error", does.length_too_long, does.at_times
-    ),
-    Mode("lengths too short now and then", BROKEN, "http.success-json", does.length_too_short, does.at_times),
-    Mode("no JSON now and then", BROKEN, "http.success-json", does.changed(does.broken_off), does.at_times),
     Mode("errors as pages", BROKEN, "http.content-type", does.html_errors),
-    Mode("502 for a while", BROKEN, "http.no-server-error", does.page(502), does.for_a_while),
-    Mode("429 later", INCOMPLETE, "could not be exercised", does.limited(429, b"3600"), does.after),
-    Mode("redirects later", BROKEN | INCOMPLETE, "server", does.redirected, does.after),
-    Mode("thousands of headers", frozenset({0}), "", does.many_headers),
-    Mode("10,000 headers later", BROKEN, "http.no-server-error", does.too_many_headers, does.after),
-    Mode("a long header later", BROKEN, "http.no-server-error", does.long_header, does.after),
-    Mode(
-        "no UTF-8 in headers",
-        frozenset({0}),
-        "",
-        does.changed(bytes, {"X-Name": b"\xff\xfe\xc3\x28", "X-Other": b"caf\xe9"}),
-    ),
-    Mode("no UTF-8 in bodies", BROKEN, "http.success-json", does.changed(does.no_utf8), does.after),
-    Mode("evil in what is not judged", frozenset({0}), "", does.evil_strings),
+    Mode("502 for a while", BROKEN, _CRASH, does.page(502), does.for_a_while),
+    Mode("thousands of headers", FINE, "", does.many_headers),
+    Mode("10,000 headers later", BROKEN, _CRASH, does.too_many_headers, does.after),
+    Mode("a long header later", BROKEN, _CRASH, does.long_header, does.after),
+    Mode("no UTF-8 in headers", FINE, "", does.changed(bytes, _ODD_HEADERS)),
+    Mode("no UTF-8 in bodies", BROKEN, _BAD_JSON, does.changed(does.no_utf8), does.after),
+    Mode("evil in what is not judged", FINE, "", does.evil_strings),
     Mode("evil in every text", BROKEN, "breaks", does.evil_values, does.after),
-    Mode("shows what it was sent", BROKEN | frozenset({0}), "", does.telling_all, does.after),
-    Mode("nests deep", BROKEN, "http.success-json", does.changed(does.nested(5000)), does.after),
+    Mode("shows what it was sent", BROKEN | FINE, "", does.telling_all, does.after),
+    Mode("nests deep", BROKEN, _BAD_JSON, does.changed(does.nested(5000)), does.after),
     Mode("tedious texts", BROKEN, "breaks", does.changed(does.tedious(30_000)), does.after),
     Mode("crowded pages", BROKEN, "list", does.changed(does.crowded(5_000)), does.after),
-    Mode("204 for changes", BROKEN, "http.success-json", does.without_a_word),
+    Mode("204 for changes", BROKEN, _BAD_JSON, does.without_a_word),
 )
+
+_FULL_DISK = ("-p", "tests.hostile.full_disk")
+_INT, _TERM, _KILL = (signal.SIGINT,), (signal.SIGTERM,), (signal.SIGKILL,)
 
 #: Events that hit the run itself, on a conforming server.
 _RUNS = (
-    Mode("disk full", frozenset({3}), "No space left on device", meddling="disk full"),
-    Mode("two runs in one folder", frozenset({0}), "", meddling="twice"),
-    Mode("SIGINT", frozenset({2}), "interrupted", meddling="SIGINT"),
-    Mode("SIGTERM", frozenset({2}), "interrupted", meddling="SIGTERM"),
-    Mode("SIGINT again and again", frozenset({2}), "interrupted", meddling="SIGINT again and again"),
-    Mode("SIGINT, two workers", frozenset({2}), "interrupted", meddling="SIGINT", options=("-n", "2")),
-    Mode("SIGTERM, two workers", frozenset({2}), "interrupted", meddling="SIGTERM", options=("-n", "2")),
-    Mode("a killed worker", frozenset({0, 6}), "", meddling="kill a worker", options=("-n", "2")),
+    Mode("disk full", frozenset({3}), "No space left on device", options=_FULL_DISK),
+    Mode("two runs in one folder", FINE, "", runs=2),
+    Mode("SIGINT", frozenset({2}), "interrupted", signals=_INT),
+    Mode("SIGTERM", frozenset({2}), "interrupted", signals=_TERM),
+    Mode("SIGINT again and again", frozenset({2}), "interrupted", signals=_INT * 4),
+    Mode("SIGINT, two workers", frozenset({2}), "interrupted", signals=_INT, options=("-n", "2")),
+    Mode("SIGTERM, two workers", frozenset({2}), "interrupted", signals=_TERM, options=("-n", "2")),
+    Mode("a killed worker", INCOMPLETE | FINE, "", signals=_KILL, options=("-n", "2")),
 )
 
-MODES = {mode.name: mode for mode in (*_AT_ONCE, *_LATER, *_RUNS)}
+SERVERS = (*_BOTH, *_AT_ONCE, *_LATER)
+
+MODES = {mode.name: mode for mode in (*SERVERS, *_RUNS)}

@@ -12,7 +12,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,8 +60,12 @@ def run(mode: Mode, folder: Path, *options: str, scale: Scale | None = None, mos
     with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=scale) as server:
         target = write_target(folder / "target.toml", server.tables)
         arguments = ["--target", str(target), *mode.options, *options]
-        outcome = _MEDDLING[mode.meddling](mode, server, folder, arguments, most)
+        with ThreadPoolExecutor(mode.runs) as pool:
+            runs = [pool.submit(_run, mode, server, folder, arguments, most) for _ in range(mode.runs)]
+        outcomes = [each.result() for each in runs]
         leaked = [request.line for request in server.elsewhere.requests]
+    outcome = max(outcomes, key=lambda each: each.status)
+    outcome.output = "".join(each.output for each in outcomes)
     outcome.problems = [*_problems(outcome, server), *(f"sent elsewhere: {line!r}" for line in leaked)]
     return outcome
 
@@ -108,111 +113,47 @@ def _unkept(outcome: Outcome) -> list[str]:
 # ---------------------------------------------------------------------- processes
 
 
-def _start(folder: Path, arguments: Sequence[str], output: int) -> subprocess.Popen[bytes]:
+def _run(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
+    begin = time.monotonic()
     # On Linux the peak of a child starts with its parent's, and the server may have made 100 MB.
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    return subprocess.Popen(
-        suite(folder / "reports", arguments),
-        cwd=folder,
-        env=environment(PYTHONPATH=str(ROOT)),
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-    )
-
-
-def _ended(process: subprocess.Popen[bytes], most: float) -> tuple[int, float]:
-    """Waits for a process, and kills it after `most` seconds; returns its exit status and the peak memory of
-    its largest process in MB."""
-    killer = threading.Timer(most, process.kill)
-    killer.start()
-    try:
-        _, status, usage = os.wait4(process.pid, 0)
-    finally:
-        killer.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    # In KB on Linux, in bytes on macOS.
-    return process.returncode, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
-
-
-def _plainly(
-    mode: Mode,
-    server: Hostile,
-    folder: Path,
-    arguments: Sequence[str],
-    most: float,
-    meddle: Callable[[subprocess.Popen[bytes]], object] = lambda process: None,
-) -> Outcome:
-    begin = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        process = _start(folder, arguments, output.fileno())
-        meddler = threading.Thread(target=meddle, args=(process,), daemon=True)
-        meddler.start()
-        status, memory = _ended(process, most)
+        process = subprocess.Popen(
+            suite(folder / "reports", arguments),
+            cwd=folder,
+            env=environment(PYTHONPATH=str(ROOT)),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        threading.Thread(target=_meddle, args=(mode, server, process), daemon=True).start()
+        killer = threading.Timer(most, process.kill)
+        killer.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            killer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
+    # The peak of the largest process is in KB on Linux, in bytes on macOS.
+    memory = usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
     seconds = time.monotonic() - begin
-    return Outcome(mode, seconds, memory, status, text, folder / "reports", server.seen)
+    return Outcome(mode, seconds, memory, process.returncode, text, folder / "reports", server.seen)
 
 
-def _underway(server: Hostile, process: subprocess.Popen[bytes]) -> bool:
-    """Waits until a run has judged something; returns False if it ended before."""
+def _meddle(mode: Mode, server: Hostile, process: subprocess.Popen[bytes]) -> None:
+    """Sends a run the signals of a mode, or kills one of its processes, once it has judged something."""
+    if not mode.signals:
+        return
     while server.seen < 4 * server.scale.after:
         if server.closing.wait(0.01) or process.returncode is not None:
-            return False
-    return True
-
-
-def _signalled(number: int, times: int = 1) -> Callable[..., Outcome]:
-    def run(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
-        def meddle(process: subprocess.Popen[bytes]) -> None:
-            if _underway(server, process):
-                for _ in range(times):
-                    process.send_signal(number)
-                    server.closing.wait(0.3)
-
-        return _plainly(mode, server, folder, arguments, most, meddle)
-
-    return run
-
-
-def _worker_killed(
-    mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float
-) -> Outcome:
-    def meddle(process: subprocess.Popen[bytes]) -> None:
-        if _underway(server, process):
+            return
+    for number in mode.signals:
+        if number is signal.SIGKILL:
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            os.kill(int(children[0]), signal.SIGKILL)
-
-    return _plainly(mode, server, folder, arguments, most, meddle)
-
-
-def _twice(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
-    """Starts two runs with one report folder; returns the outcome of the second."""
-    first: list[Outcome] = []
-    beside = threading.Thread(
-        target=lambda: first.append(_plainly(mode, server, folder, arguments, most)), daemon=True
-    )
-    beside.start()
-    outcome = _plainly(mode, server, folder, arguments, most)
-    beside.join()
-    outcome.status = max(outcome.status, first[0].status)
-    outcome.output += first[0].output
-    return outcome
-
-
-def _disk_full(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
-    """Runs with a disk that is full after the start."""
-    return _plainly(mode, server, folder, ["-p", "tests.hostile.full_disk", *arguments], most)
-
-
-_MEDDLING: dict[str, Callable[..., Outcome]] = {
-    "": _plainly,
-    "SIGINT": _signalled(signal.SIGINT),
-    "SIGTERM": _signalled(signal.SIGTERM),
-    "SIGINT again and again": _signalled(signal.SIGINT, 4),
-    "kill a worker": _worker_killed,
-    "twice": _twice,
-    "disk full": _disk_full,
-}
+            os.kill(int(children[0]), number)
+        else:
+            process.send_signal(number)
+        server.closing.wait(0.3)

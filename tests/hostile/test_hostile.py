@@ -18,15 +18,13 @@ from conformance.judge.cells import Cell
 from conformance.target.file import build
 from conformance.wire import answers
 from conformance.world.run import Run
-from tests.hostile.modes import MODES, UNUSABLE, Mode
+from tests.hostile.modes import MODES, SERVERS, UNUSABLE, Mode
 from tests.hostile.runs import run
 from tests.hostile.server import Hostile, Scale, hostile
 from tests.variants.hurry import hurried
 
 #: Smaller amounts than in whole runs.
 SMALL = Scale(pause=0.01, large=400_000, headers=500, after=2)
-
-SERVERS = [mode for mode in MODES.values() if not mode.meddling]
 
 #: Some checks of a create and a list operation.
 TRIED = {"test_sound_requests_pass", "test_replay", "test_walking_pages", "test_what_was_sent_is_shown"}

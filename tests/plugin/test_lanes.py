@@ -88,7 +88,7 @@ def test_an_exception_of_a_worker_is_raised_where_its_outcome_is_asked_for() -> 
 
 
 def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
-    """While one waits, its lane runs other jobs."""
+    """While one waits, its lane runs other jobs, first what fills the lists that others read."""
     order: list[str] = []
 
     def waits(worker: Any) -> None:
@@ -96,22 +96,12 @@ def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
         worker.run.pause(0.05)
         order.append("has waited")
 
-    ahead = lanes_of(1, first=waits, second=waits, other=lambda worker: order.append("other"))
-    three = jobs("other") | jobs("first", "second", waits=True)
-    ahead.begin(three)
-    assert [ahead.outcome(name, job).ledger.sent for name, job in three.items()] == [1, 1, 1]
-    assert order == ["waits", "waits", "other", "has waited", "has waited"]
-
-
-def test_what_fills_a_list_begins_before_what_reads_it() -> None:
-    order: list[str] = []
-    named = {name: lambda worker, name=name: order.append(name) for name in ("second", "first", "other")}
-    ahead = lanes_of(1, **named)
-    three = jobs("other") | jobs("second", fills=True) | jobs("first", waits=True)
-    ahead.begin(three)
-    for name, job in three.items():
-        ahead.outcome(name, job)
-    assert order == ["first", "second", "other"]
+    others: Any = {name: lambda worker, name=name: order.append(name) for name in ("other", "fills")}
+    ahead = lanes_of(1, first=waits, second=waits, **others)
+    four = jobs("other") | jobs("fills", fills=True) | jobs("first", "second", waits=True)
+    ahead.begin(four)
+    assert [ahead.outcome(name, job).ledger.sent for name, job in four.items()] == [1, 1, 1, 1]
+    assert order == ["waits", "waits", "fills", "other", "has waited", "has waited"]
 
 
 def test_a_job_that_is_asked_for_runs_while_another_waits_whose_wait_ends_with_the_run() -> None:
@@ -130,28 +120,9 @@ def test_a_job_that_is_asked_for_runs_while_another_waits_whose_wait_ends_with_t
     assert ahead.stop().sent == 101 and time.monotonic() - begin < 10
 
 
-def test_what_was_sent_for_jobs_that_nobody_asked_for_is_kept() -> None:
-    ahead, two = lanes_of(1, a=lambda worker: None, b=lambda worker: None), jobs("a", "b")
-    ahead.begin(two)
-    ahead.outcome("b", two["b"])
-    # One of `a`, the totals of one worker.
-    assert ahead.stop().sent == 101
-
-
-def test_an_interrupted_run_keeps_the_cells_of_jobs_that_have_ended() -> None:
-    running = threading.Event()
-
-    def hold(worker: Any) -> None:
-        running.set()
-        worker.interrupted.wait(10)
-
-    ahead = lanes_of(1, ended=lambda worker: None, held=hold)
-    ahead.begin(jobs("ended", "held"))
-    running.wait(10)
-    assert [cell.operation for cell in ahead.stop(interrupted=True).cells] == ["ended"]
-
-
-def test_nothing_begins_after_a_stop_and_what_runs_is_interrupted() -> None:
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_a_stop_interrupts_what_runs_and_counts_what_nobody_asked_for(interrupted: bool) -> None:
+    """Nothing begins after it; an interrupted run keeps the cells of jobs that have ended."""
     running = threading.Event()
     begun: list[object] = []
 
@@ -159,10 +130,13 @@ def test_nothing_begins_after_a_stop_and_what_runs_is_interrupted() -> None:
         running.set()
         assert worker.interrupted.wait(10)
 
-    ahead, two = lanes_of(1, first=hold, second=begun.append), jobs("first", "second")
-    ahead.begin(two)
+    ahead = lanes_of(1, ended=lambda worker: None, held=hold, later=begun.append)
+    ahead.begin(jobs("ended", "held", "later"))
     running.wait(10)
-    assert ahead.stop().sent == 101 and begun == []
+    ledger = ahead.stop(interrupted)
+    # Of two jobs, and the totals of one worker.
+    assert ledger.sent == 102 and begun == []
+    assert [cell.operation for cell in ledger.cells] == ["ended"] * interrupted
 
 
 def test_a_job_that_hangs_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

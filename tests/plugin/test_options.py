@@ -161,24 +161,6 @@ def test_the_readme_has_a_row_for_each_option() -> None:
     assert [row for row in written if row.startswith("| `--")] == rows, "\n".join(rows)
 
 
-def test_a_run_in_ci_without_a_target_is_a_mistake(tmp_path: Path) -> None:
-    outcome = run("--rule", "auth.header-case@listAccounts", folder=tmp_path, CI="true")
-    assert outcome.status == 4, outcome.output
-    assert "--target embedded" in outcome.output
-
-
-def test_a_server_that_does_not_start_is_waited_for_in_vain(tmp_path: Path) -> None:
-    outcome = run(
-        "--base-url", "http://127.0.0.1:1", "--wait", "0.5",
-        folder=tmp_path,
-        CONFORMANCE_PRIMARY_API_KEY="key_1234567",
-        CONFORMANCE_PRIMARY_SECRET="secret-of-the-server",
-        CONFORMANCE_PRIMARY_CUSTOMER_ID="cus_1",
-    )  # fmt: skip
-    assert outcome.status == 4, outcome.output
-    assert "did not answer within 0.5 s (--wait)" in outcome.output
-
-
 def test_a_run_in_ci_with_long_names_of_options(tmp_path: Path) -> None:
     """The embedded server must be requested explicitly; a list of known failures that was written is
     named."""

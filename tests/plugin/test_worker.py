@@ -1,0 +1,144 @@
+"""What a worker makes of checks: confirmed failures, requests out of time, operations that do not exist."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from conformance.checks import load_checks, plan, presence
+from conformance.contract.needs import UNBUILT
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import Level
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.judge.cells import Cell
+from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
+from conformance.plugin.worker import NO_ANSWER, Worker
+from conformance.reference.app import Server
+from conformance.reference.serving.in_process import InProcessTransport
+from conformance.report.causes import causes
+from conformance.wire.messages import Call
+from conformance.world.run import Run
+from tests.support.mistakes import NoNonces
+from tests.support.report_samples import exchange
+from tests.support.report_samples import judged as judged_cell
+from tests.support.runs import run_on
+from tests.support.stages import Stage
+from tests.variants.hurry import hurried
+
+
+def test_a_failed_check_runs_again_in_accounts_of_its_own() -> None:
+    run = run_on(NoNonces())
+    worker = Worker(run.target, index=0, settings=FuzzSettings(1))
+    worker.run = run
+    shared = run.account("authentication").beneficiary_id
+    check = load_checks()["test_nonces.test_nonces_are_used_once"]
+    cells, numbers = worker.run_check(check, "getBeneficiary")
+    [failed] = [cell for cell in cells if cell.rule == "auth.nonce-replay"]
+    assert failed.violations[0].confirmed == "confirmed"
+    first, again = (
+        [exchange for number, exchange in run.record.items() if (number > max(numbers)) is later]
+        for later in (False, True)
+    )
+    assert any(shared in exchange.call.path for exchange in first)
+    assert again and not any(shared in exchange.call.path for exchange in again)
+    assert run.sent == len(run.record)
+
+
+class Starved(httpx.BaseTransport):
+    """Answers reads of balances in time after a number of them."""
+
+    def __init__(self, server: Server, late: int) -> None:
+        self._inner, self._left = InProcessTransport(server), late
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/balances") and self._left:
+            self._left -= 1
+            raise httpx.ReadTimeout("late")
+        return self._inner.handle_request(request)
+
+
+#: A check that judges whether requests are answered, and one of other rules: every answer is judged.
+CHECKS = ["test_hostile.test_hostile_headers", "test_resources.test_answers_have_the_documented_form"]
+
+
+def cells_of(name: str, late: int, workers: int) -> list[Cell]:
+    """The cells on answers to reads of balances, after one check and at the end."""
+    run = run_on(transport=lambda server: Starved(server, late))
+    worker = Worker(run.target, index=0, settings=FuzzSettings(1, workers=workers))
+    run.invariants.overdue = worker.run.invariants.overdue
+    worker.run = run
+    cells, _ = worker.run_check(load_checks()[name], "getAccountBalances")
+    ledgers = [worker.ledger(cells), worker.totals()]
+    key = (NO_ANSWER, "getAccountBalances")
+    return [cell for ledger in ledgers for cell in ledger.cells if cell.key == key]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_starved_server_is_not_blamed_for_time_outs_of_several_lanes(check: str) -> None:
+    cells = cells_of(check, late=2, workers=4)
+    assert not any(cell.violations for cell in cells)
+    unclear = [reason for cell in cells for reason in cell.unclear if "out of time" in reason.reason]
+    assert unclear and all("--lanes" in reason.remedy for reason in unclear)
+    assert Verdict.INCONCLUSIVE in {cell.verdict for cell in cells}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(("late", "workers"), [(2, 1), (1000, 4)])
+def test_a_server_that_does_not_answer_a_request_alone_is_blamed(check: str, late: int, workers: int) -> None:
+    assert any(cell.violations for cell in cells_of(check, late, workers))
+
+
+BUILT = ("createAccount", "listAccounts")
+
+#: Operations whose absence shows before any other operation is implemented.
+REACHABLE = {
+    "getAccountBalances",
+    "createBeneficiary",
+    "createVirtualAccount",
+    "listVirtualAccounts",
+    "createWallet",
+    "listWallets",
+}
+
+
+@pytest.fixture(scope="module")
+def judged() -> Ledger:
+    """The ledger of a run on a server with two operations."""
+    run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
+    worker = Worker(run.target, index=0, settings=FuzzSettings(1))
+    worker.run, worker._confirming = run, 0
+    ledger = Ledger.of_catalogue(run.target)
+    for check, operation in plan():
+        with hurried():
+            found, _ = worker.run_check(check, operation)
+        ledger.merge(worker.ledger(found))
+    ledger.merge(worker.ledger(last=True))
+    return ledger
+
+
+def test_missing_operations_are_named_and_no_other_rule_fails(judged: Ledger) -> None:
+    violated = {cell.key for cell in judged.cells if cell.violations}
+    assert violated >= {(UNBUILT, operation) for operation in REACHABLE}
+    assert not [key for key in violated if key[0] != UNBUILT or key[1] in BUILT]
+
+
+def test_what_needs_a_missing_operation_is_its_consequence(judged: Ledger) -> None:
+    [cause] = causes(judged)
+    following = {cell.key for cell in cause.consequences}
+    unjudged = judged.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=[Level.REQUIRED])
+    assert not [cell.key for cell in unjudged if cell.operation in REACHABLE and cell.key not in following]
+
+
+def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:
+    assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
+
+
+def test_an_operation_that_succeeded_once_is_not_missing() -> None:
+    results, another = Ledger.of_catalogue(None), Ledger()
+    for operation in ("getBeneficiary", "listWallets"):
+        another.add(judged_cell(UNBUILT, operation, Verdict.FAILED))
+    for status in (404, None, 200):
+        results.measure(exchange(1, status=status, call=Call("getBeneficiary", "GET", "/")))
+    results.merge(another)
+    assert [cell.operation for cell in results.cells if cell.violations] == ["listWallets"]

@@ -2,8 +2,7 @@
 
 An example begins with an account and follows links: a beneficiary of the new account, a destination of the
 new beneficiary, a payout to it. In the document for schemathesis the customer is part of the paths, so that
-an account needs nothing before it; and ids are symbols, as what Hypothesis draws must not depend on the
-server.
+an account needs nothing before it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from conformance.world.run import Run
 #: Steps of an example, and examples for each of a part of single requests.
 STEPS, SHARE = 16, 0.2
 
-#: The symbol of an id where no link is followed.
+#: The id in a path where no link is followed.
 NOBODY = "nobody"
 
 
@@ -81,30 +80,28 @@ def _link(link: dict[str, Any]) -> dict[str, Any]:
 
 
 class Sequence:
-    """One example: sends its requests, judges their answers, and knows the ids for its symbols."""
+    """One example: sends its requests, judges their answers, and knows the ids of what it created."""
 
     def __init__(self, examples: Examples, operations: dict[str, OperationFixtures]) -> None:
         self.examples = examples
         self.run = examples.run
         self._operations = operations
-        self._ids: dict[str, str] = {}
+        self._ids: set[str] = set()
         self._accounts = 0
 
     def send(self, generated: GeneratedCase[Any]) -> tuple[Exchange, Any]:
-        """Sends a generated request and judges the answer; returns it, and its document with a symbol."""
+        """Sends a generated request and judges the answer; returns it, and the document that links follow."""
         operation = generated.operation.definition.raw["operationId"]
         fixtures, case = self._operations[operation], case_of(operation, generated)
-        symbols = {name: str(symbol) for name, symbol in (generated.path_parameters or {}).items()}
-        path = tuple((name, self._owner(symbols.get(name, ""))) for name, _ in case.path)
-        ids = {
-            name: self._ids.get(symbol) or unknown_like(str(getattr(fixtures.fixture, name)))
-            for name, symbol in symbols.items()
-        }
+        ids = {name: str(identifier) for name, identifier in (generated.path_parameters or {}).items()}
+        unknown = {name for name, identifier in ids.items() if identifier not in self._ids}
+        ids |= {name: unknown_like(str(getattr(fixtures.fixture, name))) for name in unknown}
         ids["customer_id"] = self.run.target.primary.customer_id
-        valid, body, payee = fixtures.valid, self._with_ids(case.body), OWN
+        path = tuple((name, UNKNOWN if name in unknown else OWN) for name, _ in case.path)
+        valid, body, payee = fixtures.valid, case.body, OWN
         if not TRAITS[operation].draws_on_funds:
             valid, body = fixtures.renewed(body)
-        elif body is None or any(placeholder.encode() in body for placeholder in PAYEES[OWN].values()):
+        elif not self._ids.issuperset(json.loads(body or b"{}").get(name) for name in PAYEES[OWN]):
             payee = UNKNOWN
         call = call_of(case, ids, body)
         expected = expect(call, self.run.target, Known(path, payee, valid))
@@ -113,16 +110,7 @@ class Sequence:
         exchange = send(call, f"a step of a sequence, {operation}")
         self.examples.count(exchange)
         self._judge(expected, exchange)
-        return exchange, self._symbolic(exchange)
-
-    def _owner(self, symbol: str) -> str:
-        return UNKNOWN if symbol and symbol not in self._ids else OWN
-
-    def _with_ids(self, body: bytes | None) -> bytes | None:
-        """A body with ids in place of symbols."""
-        for symbol, identifier in self._ids.items():
-            body = body and body.replace(json.dumps(symbol).encode(), json.dumps(identifier).encode())
-        return body
+        return exchange, self._followed(exchange)
 
     def _judge(self, expected: ExpectedAnswer, exchange: Exchange) -> None:
         operation = str(exchange.operation)
@@ -135,19 +123,18 @@ class Sequence:
             self.examples.judge(rule, operation, *accepted)
         self.examples.inspect(exchange)
 
-    def _symbolic(self, exchange: Exchange) -> Any:
-        """The document of an answer, with a new symbol for its id."""
+    def _followed(self, exchange: Exchange) -> Any:
+        """The document of an answer that links follow."""
         identifier = exchange.get("id")
         if not exchange.succeeded or not isinstance(identifier, str):
             return None
-        symbol = f"{exchange.operation}-{len(self._ids)}"
         if exchange.operation == "createAccount":
             self._accounts += 1
             if self._accounts % 2 == 0:
                 # Stands for the funded account, so that payouts are accepted.
                 identifier = self.run.target.primary.funded_account_id or identifier
-        self._ids[symbol] = identifier
-        return {**exchange.document, "id": symbol}
+        self._ids.add(identifier)
+        return {**exchange.document, "id": identifier}
 
 
 def explore(run: Run, part: str, settings: FuzzSettings, check: str) -> list[Cell]:

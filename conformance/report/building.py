@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +21,6 @@ from conformance.report.document import (
     FORMAT,
     KNOWN,
     Document,
-    OperationRecord,
     RuleRecord,
     RunRecord,
     SuiteRecord,
@@ -33,8 +31,6 @@ from conformance.report.known_failures import KnownFailures
 from conformance.report.verdict import Decision
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor, abbreviated
-
-R = TypeVar("R")
 
 
 def build(
@@ -61,8 +57,8 @@ def build(
         target=_target(target) if target else None,
         verdict=decision.record,
         counts=_counts(ledger.cells),
-        operations=_records(OPERATIONS.values(), OperationRecord),
-        rules=_records(rules.values(), RuleRecord),
+        operations=tuple(OPERATIONS),
+        rules=tuple(msgspec.convert(rule, RuleRecord, from_attributes=True) for rule in rules.values()),
         cells=ledger.cells,
         causes=decision.causes,
         known_failures=decision.known_failures,
@@ -108,8 +104,3 @@ def _target(target: Target) -> TargetRecord:
         part["api_key"] = abbreviated(organization.api_key)
         del part["secret"]
     return msgspec.convert(plain, TargetRecord)
-
-
-def _records(parts: Iterable[object], kind: type[R]) -> tuple[R, ...]:
-    """Records of the attributes of the same names."""
-    return tuple(msgspec.convert(part, kind, from_attributes=True) for part in parts)

@@ -10,7 +10,7 @@ from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
-from conformance.report.document import CauseRecord, CellKey
+from conformance.report.document import CauseRecord
 
 Key = tuple[str, str]
 
@@ -35,7 +35,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     for (rule, known), cells in members.items():
         own = tuple(cell.operation for cell in cells if cell.violations and cell.rule == rule)
         consequences = (cell.key for cell in cells if not cell.violations or cell.rule != rule)
-        record = CauseRecord(rule, own, tuple(CellKey(*key) for key in consequences))
+        record = CauseRecord(rule, own, tuple(consequences))
         implied = ALL_RULES[rule].level is not Level.REQUIRED
         records.append(((rule not in (WORST, UNBUILT), implied, known, -len(own)), record))
     return tuple(record for _, record in sorted(records, key=lambda pair: pair[0]))

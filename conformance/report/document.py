@@ -135,14 +135,6 @@ class VerdictRecord(msgspec.Struct, frozen=True):
         return VERDICTS[self.name][1]
 
 
-class OperationRecord(msgspec.Struct, frozen=True):
-    """An operation of the contract."""
-
-    id: Annotated[str, says("Its operationId.")]
-    method: Annotated[str, says("Its HTTP method.")]
-    path: Annotated[str, says("Its path template.")]
-
-
 class RuleRecord(msgspec.Struct, frozen=True):
     """A rule of the catalogue."""
 
@@ -168,26 +160,14 @@ class KnownFailureRecord(msgspec.Struct, frozen=True):
     stale: Annotated[str, says("Why the entry should be deleted; empty if it should not.")] = ""
 
 
-class CellKey(msgspec.Struct, frozen=True):
-    """Names a cell."""
-
-    rule: Annotated[str, says("Id of a rule.")]
-    operation: Annotated[str, says("An operationId.")]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Rule and operation."""
-        return self.rule, self.operation
-
-
 class CauseRecord(msgspec.Struct, frozen=True):
     """A broken rule, and the cells of other rules that were broken, or not judged, because of it."""
 
     rule: Annotated[str, says("The rule that is broken.")]
     operations: Annotated[tuple[str, ...], says("The operations on which it is broken.")]
     consequences: Annotated[
-        tuple[CellKey, ...],
-        says("Cells of other rules that were broken, or could not be judged, because of this one."),
+        tuple[tuple[str, str], ...],
+        says("Rule and operation of cells that were broken, or could not be judged, because of this one."),
     ]
 
 
@@ -205,7 +185,7 @@ class Document(msgspec.Struct, frozen=True):
         Mapping[str, Mapping[str, int]],
         says("Level -> verdict -> number of cells; known failures count as such, and as no other verdict."),
     ]
-    operations: Annotated[tuple[OperationRecord, ...], says("The operations of the contract, in its order.")]
+    operations: Annotated[tuple[str, ...], says("The operations of the contract, in its order.")]
     rules: Annotated[tuple[RuleRecord, ...], says("The catalogue as the run had it.")]
     cells: Annotated[list[Cell], says("One for each rule on each operation that it is about.")]
     causes: Annotated[

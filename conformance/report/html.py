@@ -12,12 +12,11 @@ import functools
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from conformance._text import clean, count, milliseconds, one_line, visible
@@ -67,7 +66,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "where": _where,
         "slug": lambda text: str(text).replace(" ", "-"),
         "line": one_line,
         "clean": clean,
@@ -75,11 +73,6 @@ def _environment() -> Environment:
         "counted": lambda things, noun: count(len(things), noun),
     }
     return environment
-
-
-@pass_context
-def _where(context: Context, operations: Sequence[str]) -> str:
-    return where(operations, context["document"].operations)
 
 
 @functools.cache
@@ -99,7 +92,7 @@ def _values(document: Document) -> dict[str, Any]:
     anchors = {
         key: cause.anchor
         for cause in causes
-        for key in (*(cell.key for cell in cause.cells), *(one.key for one in cause.record.consequences))
+        for key in (*(cell.key for cell in cause.cells), *cause.record.consequences)
     }
     observed: dict[tuple[str, str], dict[str, list[str]]] = {}
     for (rule, operation, question), answer in choices(document.cells).items():
@@ -107,6 +100,7 @@ def _values(document: Document) -> dict[str, Any]:
     cells = grouped((cell.rule, cell) for cell in document.cells)
     return {
         "document": document,
+        "where": functools.partial(where, every=document.operations),
         "tone": document.verdict.tone,
         "mark": _MARKS[document.verdict.tone],
         "label": facts.label(document),

@@ -24,7 +24,6 @@ from msgspec.structs import replace
 from conformance._files import InputError, read_toml, toml_string, written
 from conformance._text import clean, one_line, printable
 from conformance.contract.rules import RULES, Level
-from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import HELD, Verdict
 from conformance.report.document import KnownFailureRecord
@@ -74,16 +73,11 @@ class KnownFailures:
         not run, or are inconclusive, make no entry stale.
         """
         for cell in ledger.cells:
-            cell.known = ""
-        entries = [
+            cell.known = clean(self.reason(*cell.key)) if cell.violations else ""
+        return tuple(
             replace(entry, reason=clean(entry.reason), stale=self._stale(entry, ledger))
             for entry in self.entries
-        ]
-        for entry in entries:
-            for cell in _cells(entry, ledger):
-                if cell.violations and not entry.stale:
-                    cell.known = cell.known or entry.reason
-        return tuple(entries)
+        )
 
     def reason(self, rule: str, operation: str) -> str:
         """The reason listed for a violation; empty if it is not listed, or the entry has expired."""
@@ -99,16 +93,10 @@ class KnownFailures:
         """The reason to delete an entry; empty without one."""
         if self._expired(entry):
             return f"it expired on {entry.expires}"
-        verdicts = {cell.verdict for cell in _cells(entry, ledger)} - {Verdict.NOT_APPLICABLE}
-        holds = verdicts and verdicts <= {*HELD}
+        operations = RULES[entry.rule].operations if entry.operation == "*" else [entry.operation]
+        verdicts = {ledger.cell(entry.rule, name).verdict for name in operations} - {Verdict.NOT_APPLICABLE}
         where = "every operation" if entry.operation == "*" else entry.operation
-        return f"the rule holds now on {where}" if holds else ""
-
-
-def _cells(entry: KnownFailureRecord, ledger: Ledger) -> list[Cell]:
-    """The cells that an entry covers."""
-    operations = RULES[entry.rule].operations
-    return [ledger.cell(entry.rule, name) for name in operations if entry.operation in (name, "*")]
+        return f"the rule holds now on {where}" if verdicts and verdicts <= {*HELD} else ""
 
 
 def _mistake(row: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from conformance._text import count, listed, one_line, visible
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report.commands import reproduction
-from conformance.report.document import CauseRecord, Document, OperationRecord, RuleRecord
+from conformance.report.document import CauseRecord, Document, RuleRecord
 from conformance.report.evidence import probe
 from conformance.report.verdict import gating
 
@@ -103,7 +103,7 @@ def _items(document: Document) -> Iterator[tuple[str, Item]]:
     yield from (("inconclusive", item) for item in _inconclusive(document))
 
 
-def where(operations: Sequence[str], every: Sequence[OperationRecord]) -> str:
+def where(operations: Sequence[str], every: Sequence[str]) -> str:
     """Operations in a few words; `every` are all of the contract."""
     if len(operations) == len(every) > 1:
         return f"all {len(operations)} operations"
@@ -144,7 +144,7 @@ def _causes(document: Document) -> Iterator[Cause]:
         own = tuple(cells[record.rule, operation] for operation in record.operations)
         failing = any(
             cell.violations and not cell.known and rules[cell.rule].level in levels
-            for cell in (*own, *(cells[other.key] for other in record.consequences))
+            for cell in (*own, *(cells[key] for key in record.consequences))
         )
         named[record.rule] += 1
         suffix = f"-{named[record.rule]}" if named[record.rule] > 1 else ""
@@ -184,7 +184,7 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
             listed(cause.record.operations, NAMES),
             links=tuple((f"{cause.rule.id}@{name}", name) for name in cause.record.operations),
         )
-    if led_to := grouped((cell.rule, cell.operation) for cell in cause.record.consequences):
+    if led_to := grouped(cause.record.consequences):
         yield Fact(
             "led to",
             f"{count(len(cause.record.consequences), 'more cell')} of {listed(led_to, NAMES)}",
@@ -268,7 +268,7 @@ def _inconclusive(document: Document) -> Iterator[Item]:
 def _unjudged(document: Document) -> Iterator[Cell]:
     """Cells that should have been judged, and do not follow from a violation."""
     levels = {rule.id: rule.level for rule in document.rules}
-    following = {cell.key for cause in document.causes for cell in cause.consequences}
+    following = {key for cause in document.causes for key in cause.consequences}
     for cell in document.cells:
         left_out = document.run.selection or levels[cell.rule] not in gating(document.verdict.fail_on)
         unjudged = cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.NOT_RUN and not left_out)

@@ -124,7 +124,7 @@ class Decision:
         """The cells that were not judged only because of operations that are known to be missing."""
         known = {cell.operation for cell in self.known if cell.rule == UNBUILT}
         missing = (one for one in self.causes if one.rule == UNBUILT and known.issuperset(one.operations))
-        waiting = [self.ledger.cell(*one.key) for cause in missing for one in cause.consequences]
+        waiting = [self.ledger.cell(*key) for cause in missing for key in cause.consequences]
         unjudged = (cell for cell in waiting if not cell.violations)
         return [cell for cell in unjudged if all(one.cause == UNBUILT for one in cell.unclear)]
 
@@ -151,8 +151,7 @@ class Decision:
         roots = [
             cause.rule
             for cause in self.causes
-            if keys
-            & {*((cause.rule, name) for name in cause.operations), *(one.key for one in cause.consequences)}
+            if keys & {*((cause.rule, name) for name in cause.operations), *cause.consequences}
         ]
         cells = f", {count(len(keys), 'cell')}" if len(keys) > 1 else ""
         origin = f", from {count(len(roots), 'cause')}" if len(roots) > 1 or len(rules) > 1 else ""

@@ -14,15 +14,21 @@ from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
 from conformance.world.corpora.ids import INHERITED
 
-from .catalogue import Faulty, Row, faults, hook, refuse, seam
-from .rows import refusing, skipping, where
+from .catalogue import Faulty, Row, faults, hook, refuse, seam, wrong
+from .rows import each_of, refusing, skipping, where
+
+
+def _key(ctx: Context) -> str:
+    return ctx.header(b"x-api-key") or ""
+
+
+def _organizations(ctx: Context) -> list[OrganizationRow]:
+    return [OrganizationRow(*row) for row in ctx.store.query("SELECT id, api_key, secret FROM organizations")]
 
 
 def first_organization(ctx: Context) -> OrganizationRow:
     """Returns the organization of the API key, or the first one for an unknown key."""
-    named = ctx.store.organization(ctx.header(b"x-api-key") or "")
-    rows = ctx.store.query("SELECT id, api_key, secret FROM organizations")
-    return named or next(OrganizationRow(*row) for row in rows)
+    return ctx.store.organization(_key(ctx)) or _organizations(ctx)[0]
 
 
 def signed_parts(behaviour: Any, ctx: Context) -> tuple[bytes, ...]:
@@ -52,49 +58,47 @@ class LetsThrough(Faulty):
 waiving = hook(LetsThrough, "waives")
 
 
-#: Kind -> part of a nonce that is compared with used ones.
-PARTS = {
-    "the first half": slice(0, 16),
-    "the last half": slice(16, None),
-    "the first eight": slice(0, 8),
-    "all but the last": slice(0, -1),
-    "all but the first": slice(1, None),
-}
-
 faults["auth.accepts-valid"] |= {
     "No signature is right.": seam("signatures_equal", lambda *_: False),
     "A nonce must be of another form.": seam(
         "nonce_well_formed",
-        lambda self, ctx, nonce: self.value(nonce),
         each={
             "a UUID with hyphens": lambda nonce: "-" in nonce,
             "small letters": lambda nonce: nonce == nonce.lower(),
             "longer than 32 characters": lambda nonce: len(nonce) > 32,
         },
     ),
-    "A nonce is signed in small letters.": seam("signed_nonce", lambda self, *_: self.usual().lower()),
-    "A timestamp is read as milliseconds.": seam("parse_timestamp", lambda self, *_: self.usual() // 1000),
+    "A nonce is signed in small letters.": seam("signed_nonce", lambda usual: usual().lower()),
+    "A timestamp is read as milliseconds.": seam("parse_timestamp", lambda usual: usual() // 1000),
     "The signature is computed over the path without /v1.": seam(
-        "signed_target", lambda self, ctx: ctx.request.target.removeprefix(b"/v1")
+        "signed_target", lambda ctx: ctx.request.target.removeprefix(b"/v1")
     ),
     "The signature is computed over parts that newlines separate.": seam(
         "signature_string", lambda self, ctx: b"\n".join(signed_parts(self, ctx))
     ),
     "The signature must be in another form.": seam(
         "signatures_equal",
-        lambda self, ctx, expected, presented: self.value(expected) == presented,
+        lambda expected, presented, value: value(expected) == presented,
         each={
             "base64": lambda expected: base64.b64encode(bytes.fromhex(expected)).decode(),
             "upper-case hexadecimal": str.upper,
         },
     ),
     "A nonce counts as used where only a part of it was.": seam(
-        "claim_nonce", lambda self, ctx, nonce: self.usual(ctx, nonce[self.value]), each=PARTS
+        "claim_nonce",
+        lambda ctx, nonce, value, usual: usual(ctx, nonce[value]),
+        each={
+            "the first half": slice(0, 16),
+            "the last half": slice(16, None),
+            "the first eight": slice(0, 8),
+            "all but the last": slice(0, -1),
+            "all but the first": slice(1, None),
+        },
     ),
 }
 
 
-def misses(**errors: tuple[int, str, str]) -> Row:
+def misses(*ways: str) -> Row:
     """Makes a row that refuses a request without one of the four headers otherwise."""
 
     def missing(self: Any, ctx: Context) -> bool:
@@ -104,12 +108,8 @@ def misses(**errors: tuple[int, str, str]) -> Row:
     return where(
         "check_headers_present",
         missing,
-        lambda self, ctx: refuse(self.value[1]),
-        each={
-            f"{header} {name}": (header, error)
-            for name, error in errors.items()
-            for header in signing.HEADERS
-        },
+        lambda value: refuse(value[1]),
+        each=each_of(signing.HEADERS, wrong("401 authentication_error missing_headers", *ways)),
     )
 
 
@@ -128,11 +128,6 @@ def _of_date(ctx: Context) -> str | None:
     return None if date is None else str(int(date))
 
 
-def _of_cookie(ctx: Context) -> str | None:
-    name, _, value = (ctx.header(b"cookie") or "").partition("=")
-    return value if name == "api_key" else None
-
-
 def _token(ctx: Context) -> str | None:
     kind, _, token = (ctx.header(b"authorization") or "").partition(" ")
     return token if kind.lower() == "bearer" else None
@@ -141,18 +136,6 @@ def _token(ctx: Context) -> str | None:
 def _bearer(ctx: Context) -> str | None:
     """Returns a bearer token that comes without a signature."""
     return _token(ctx) if ctx.header(b"x-signature") is None else None
-
-
-#: Kind -> header, and what is read instead if it is missing.
-ELSEWHERE: dict[str, tuple[str, Callable[[Context], str | None]]] = {
-    **{f"{name} in the query": (name, _of_query(name)) for name in signing.HEADERS[:3]},
-    "api_key in the query": (signing.API_KEY, _of_query("api_key")),
-    "timestamp in the query": (signing.TIMESTAMP, _of_query("timestamp")),
-    "nonce in the query": (signing.NONCE, _of_query("nonce")),
-    "a cookie": (signing.API_KEY, _of_cookie),
-    "Date": (signing.TIMESTAMP, _of_date),
-    "X-Request-Id": (signing.NONCE, lambda ctx: ctx.header(b"x-request-id")),
-}
 
 
 def _elsewhere(self: Any, ctx: Context, name: str) -> Any:
@@ -166,79 +149,62 @@ def _has(ctx: Context, *names: str) -> bool:
     return any(ctx.header(name.lower().encode()) is not None for name in names)
 
 
-def _key(ctx: Context) -> str:
-    return ctx.header(b"x-api-key") or ""
-
-
 faults["auth.missing-header"] |= {
     "A request without this header needs no authentication.": waiving(
-        lambda self, ctx: not _has(ctx, self.value), each=signing.HEADERS
+        lambda ctx, value: not _has(ctx, value), each=signing.HEADERS
     ),
     "A request with none of the four headers needs no authentication.": waiving(
-        lambda self, ctx: not _has(ctx, *signing.HEADERS), also=("auth.bearer-only",)
+        lambda ctx: not _has(ctx, *signing.HEADERS), also=("auth.bearer-only",)
     ),
     "The API key alone does instead of the four headers.": waiving(
-        lambda self, ctx: ctx.store.organization(_key(ctx)) and not _has(ctx, *signing.HEADERS[1:]),
+        lambda ctx: ctx.store.organization(_key(ctx)) and not _has(ctx, *signing.HEADERS[1:]),
         also=("auth.bearer-only",),
     ),
     "A missing header is answered with another type or code.": misses(
-        code=(401, "authentication_error", "invalid_signature"),
-        type=(401, "validation_error", "missing_headers"),
-        singular=(401, "authentication_error", "missing_header"),
-        body=(400, "validation_error", "invalid_request"),
+        "invalid_signature", "validation_error", "missing_header", "400 validation_error invalid_request"
     ),
     "A missing header is made good by what stands elsewhere.": seam(
-        "authentication_header", _elsewhere, each=ELSEWHERE
+        "authentication_header",
+        _elsewhere,
+        each={
+            **{f"{name} in the query": (name, _of_query(name)) for name in signing.HEADERS[:3]},
+            "api_key in the query": (signing.API_KEY, _of_query("api_key")),
+            "timestamp in the query": (signing.TIMESTAMP, _of_query("timestamp")),
+            "nonce in the query": (signing.NONCE, _of_query("nonce")),
+            "a cookie": (
+                signing.API_KEY,
+                lambda ctx: (ctx.header(b"cookie") or "").partition("api_key=")[2] or None,
+            ),
+            "Date": (signing.TIMESTAMP, _of_date),
+            "X-Request-Id": (signing.NONCE, lambda ctx: ctx.header(b"x-request-id")),
+        },
     ),
 }
 
 faults["auth.missing-header-status"] |= {
-    "A missing header is answered with another status than 401.": misses(
-        forbidden=(403, "authentication_error", "missing_headers"),
-        bad=(400, "authentication_error", "missing_headers"),
-    )
+    "A missing header is answered with another status than 401.": misses("403", "400")
 }
 
 faults["auth.empty-header"] |= {
     "A request in which this header is empty needs no authentication.": waiving(
-        lambda self, ctx: ctx.header(self.value.lower().encode()) == "", each=signing.HEADERS
+        lambda ctx, value: ctx.header(value.lower().encode()) == "", each=signing.HEADERS
     )
 }
-
-
-def _spelled_otherwise(self: Any, ctx: Context, name: str) -> bool:
-    which, spell = self.value
-    return name == which and not any(key.decode() in (name, spell(name)) for key, _ in ctx.request.headers)
 
 
 faults["auth.header-case"] |= {
     "A header is found under the documented spelling of its name and under no, or one, other.": skipping(
         "authentication_header",
-        _spelled_otherwise,
-        each={
-            f"{how} {name}": (name, spell)
-            for how, spell in (("documented", str), ("upper", str.upper), ("lower", str.lower))
-            for name in signing.HEADERS
-        },
+        lambda ctx, name, value: (
+            name == value[0]
+            and not any(key.decode() in (name, value[1](name)) for key, _ in ctx.request.headers)
+        ),
+        each=each_of(signing.HEADERS, {"documented": str, "upper": str.upper, "lower": str.lower}),
     )
 }
 
 
 # ---------------------------------------------------------------------- API keys
-
-
-def _organizations(ctx: Context) -> list[OrganizationRow]:
-    return [OrganizationRow(*row) for row in ctx.store.query("SELECT id, api_key, secret FROM organizations")]
-
-
-def _whose_secret(self: Any, ctx: Context) -> Any:
-    presented = self.authentication_header(ctx, signing.SIGNATURE)
-    signers = [
-        one
-        for one in _organizations(ctx)
-        if signing.signature(one.secret, self.signature_string(ctx)) == presented
-    ]
-    return signers[0] if signers else self.usual()
 
 
 #: Operations that are sent such a key; the others are sent one that resembles a known one.
@@ -248,15 +214,26 @@ KEYED_BY_MEMBERS = tuple(
 
 faults["auth.unknown-key"] |= {
     "An unknown key counts as that of the organization whose secret the request is signed with.": seam(
-        "on_unknown_key", _whose_secret
+        "on_unknown_key",
+        lambda self, ctx, usual: (
+            next(
+                (
+                    one
+                    for one in _organizations(ctx)
+                    if signing.signature(one.secret, self.signature_string(ctx)) == ctx.header(b"x-signature")
+                ),
+                None,
+            )
+            or usual()
+        ),
     ),
     "A request with an unknown key needs no signature.": waiving(
-        lambda self, ctx: _key(ctx) and ctx.store.organization(_key(ctx)) is None
+        lambda ctx: _key(ctx) and ctx.store.organization(_key(ctx)) is None
     ),
     "A key that resembles a known one is taken for it.": seam(
         "find_organization",
-        lambda self, ctx, key: next(
-            (one for one in _organizations(ctx) if self.value(key, one.api_key)), self.usual()
+        lambda ctx, api_key, value, usual: next(
+            (one for one in _organizations(ctx) if value(api_key, one.api_key)), usual()
         ),
         each={
             "prefix": lambda key, known: len(key) > 8 and known.startswith(key),
@@ -269,13 +246,12 @@ faults["auth.unknown-key"] |= {
 faults["auth.unknown-key-status"] |= {
     "An API key that is the name of a member of all objects is known, with an empty secret.": where(
         "find_organization",
-        lambda self, ctx, key: key in INHERITED,
-        lambda self, ctx, key: OrganizationRow("", key, ""),
+        lambda api_key: api_key in INHERITED,
+        lambda api_key: OrganizationRow("", api_key, ""),
         operations=KEYED_BY_MEMBERS,
     ),
     "An unknown key is refused with another status.": refusing(
-        "on_unknown_key",
-        each={str(status): (status, "authentication_error", "invalid_api_key") for status in (400, 403, 404)},
+        "on_unknown_key", each=wrong("401 authentication_error invalid_api_key", "400", "403", "404")
     ),
 }
 
@@ -286,25 +262,22 @@ faults["auth.bearer-only"] |= {
         each={"beside the other three headers": (signing.API_KEY, _token)},
         operations=list(OPERATIONS)[1::2],
     ),
-    "A bearer token, whatever it is, does instead of the four headers.": waiving(
-        lambda self, ctx: _bearer(ctx) is not None
-    ),
+    "Any bearer token does instead of the four headers.": waiving(lambda ctx: _bearer(ctx) is not None),
     "The API key as bearer token does instead of the four headers.": waiving(
-        lambda self, ctx: ctx.store.organization(_bearer(ctx) or "") is not None
+        lambda ctx: ctx.store.organization(_bearer(ctx) or "") is not None
     ),
     "A bearer token does instead of the signature, beside the other three headers.": waiving(
-        lambda self, ctx: (
+        lambda ctx: (
             _bearer(ctx) is not None
-            and all(_has(ctx, name) for name in (set(signing.HEADERS) - {signing.SIGNATURE}))
+            and all(_has(ctx, name) for name in signing.HEADERS if name != signing.SIGNATURE)
         )
     ),
     "A bearer token is refused, but not as missing headers.": refusing(
         "check_headers_present",
-        test=lambda self, ctx: _bearer(ctx) is not None,
-        each={
-            "code": (401, "authentication_error", "invalid_token"),
-            "type": (401, "permission_error", "missing_headers"),
-            "bad": (400, "validation_error", "bearer_not_supported"),
-        },
+        test=lambda ctx: _bearer(ctx) is not None,
+        each=wrong(
+            "401 authentication_error missing_headers",
+            *("invalid_token", "permission_error", "400 validation_error bearer_not_supported"),
+        ),
     ),
 }

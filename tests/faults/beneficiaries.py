@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Record
-from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, fault, faults, of, seam
+from .catalogue import Call, Faulty, fault, faults, of, seam, seams
 from .completeness import OF_DESTINATIONS
 from .races import pause
 from .resources import paid
-from .rows import adding, after, before, document, other, refusing, show, store
+from .rows import adding, after, before, document, each_of, inside, other, others, refusing, says, show, store
 
 
 def fields_of_beneficiary(operation: str = "") -> list[str]:
@@ -30,6 +28,15 @@ def neighbours(ctx: Context) -> list[Record]:
 def elsewhere(ctx: Context, record: Record) -> list[Record]:
     """Returns the beneficiaries of other accounts."""
     return [each for each in ctx.store.select("beneficiary", None) if each["parent"] != record["parent"]]
+
+
+#: Kind of beneficiary -> its test.
+BENEFICIARIES: dict[str, Call] = {
+    "of a disabled one": lambda record: record["status"] == "disabled",
+    "of a business": lambda record: record["beneficiary_type"] == "business",
+    "of one that has destinations": lambda ctx, record: ctx.store.select("payout_destination", record["id"]),
+    "of one that was paid": lambda ctx, record: paid(ctx, "beneficiary_id", record),
+}
 
 
 class KeepsOneDocument(Faulty):
@@ -81,84 +88,62 @@ class SavesOldDestinations(KeepsOneDocument):
         return [shown for shown in super().destinations(ctx, record) if shown["id"] in record.get("held", ())]
 
 
-@fault("beneficiary.destinations", operations=("getBeneficiary", "updateBeneficiary"))
-class EmbedsOldDefaults(Faulty):
-    """Destinations of a beneficiary show is_default as it was when they were created."""
-
-    everywhere = True
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        shown = super().destinations(ctx, record)
-        first = self.state.setdefault("first", {})
-        return [{**each, "is_default": first.get(each["id"])} for each in shown] if self.here(ctx) else shown
-
-    def create_destination(self, ctx: Context) -> None:
-        super().create_destination(ctx)
-        record = ctx.record or {}
-        self.state.setdefault("first", {})[record["id"]] = record.get("is_default")
-
-
-#: Kind -> shown destinations of a beneficiary.
-DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
-    "none": lambda items: [],
-    "the first": lambda items: items[:1],
-    "the last": lambda items: items[-1:],
-    "twice": lambda items: items + items[:1],
-    "defaults": lambda items: [item for item in items if item["is_default"]],
-}
-
-
-def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
-    """Returns the destinations of a beneficiary with one of their members changed."""
-    name = self.value
-    changed = [
-        {**each, name: other(name, each[name])} if each.get(name) is not None else each
-        for each in shown["payout_destinations"]
-    ]
-    return {"payout_destinations": changed}
-
-
 faults["beneficiary.destinations"] |= {
+    "Destinations of a beneficiary show is_default as it was when they were created.": seams(
+        {
+            "create_destination": lambda self, ctx, usual: (
+                usual() or self.state.update({ctx.record["id"]: ctx.record.get("is_default")})
+            ),
+            "destinations": lambda self, ctx, usual: [
+                {**each, "is_default": self.state.get(each["id"])} if self.here(ctx) else each
+                for each in usual()
+            ],
+        },
+        everywhere=True,
+        operations=("getBeneficiary", "updateBeneficiary"),
+    ),
     "Only so many of the destinations are embedded.": seam(
         "destinations",
-        lambda self, ctx, record: self.usual()[: self.value],
+        lambda value, usual: usual()[:value],
         operations=("getBeneficiary", "updateBeneficiary"),
         each=(20, 50, 100),
     ),
     "payout_destinations does not hold the beneficiary's destinations, each once.": seam(
-        "destinations", lambda self, *_: self.value(self.usual()), each=DESTINATIONS
+        "destinations",
+        each={
+            "none": list,
+            "the first": lambda usual: usual()[:1],
+            "the last": lambda usual: usual()[-1:],
+            "twice": lambda usual: usual() + usual()[:1],
+            "defaults": lambda usual: [item for item in usual() if item["is_default"]],
+        },
     ),
     "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
-        "destinations",
-        lambda self, ctx, record: [shown for each in neighbours(ctx) for shown in self.usual(ctx, each)],
+        "destinations", lambda ctx, usual: [shown for each in neighbours(ctx) for shown in usual(ctx, each)]
     ),
-    "A destination of a beneficiary shows another member than its create answered.": document.sets(
-        _embedded,
-        each=(
-            *("country", "currency", "label", "account_number_last4", "type", "created", "payout_method"),
-            "is_default",
+    "A destination of a beneficiary shows another member than its create answered.": document.changes(
+        others(
+            inside(
+                "payout_destinations",
+                "country currency label account_number_last4 type created payout_method is_default",
+            )
         ),
-    ),
-    "The masked number of a destination of a beneficiary is null.": document.sets(
-        lambda self, ctx, shown: {
-            "payout_destinations": [{**each, self.value: None} for each in shown["payout_destinations"]]
-        },
-        each=("iban_masked", "wallet_address_masked"),
+        each_of(inside("payout_destinations", "iban_masked wallet_address_masked"), [None]),
     ),
     "Destinations of some kind are not among those of their beneficiary.": seam(
         "destinations",
-        lambda self, ctx, record: [
+        lambda ctx, record, value, usual: [
             shown
             for shown, stored in zip(
-                self.usual(), ctx.store.select("payout_destination", record["id"]), strict=True
+                usual(), ctx.store.select("payout_destination", record["id"]), strict=True
             )
-            if not self.value(stored)
+            if not value(stored)
         ],
         each=OF_DESTINATIONS,
     ),
     "A beneficiary's new country becomes that of its destinations.": after(
         "write_beneficiary",
-        lambda self, ctx, record: [
+        lambda ctx, record: [
             ctx.store.update({**each, "country": record["country_code"]})
             for each in ctx.store.select("payout_destination", record["id"])
         ],
@@ -187,52 +172,42 @@ class SavesTheOldState(KeepsOneDocument):
         super().act(ctx)
 
 
-@fault("beneficiary.disable")
-class HidesDisabled(Faulty):
-    """A disabled beneficiary can no longer be read."""
-
-    everywhere = True
-
-    def show_beneficiary(self, ctx: Context) -> None:
-        if (ctx.beneficiary or {}).get("status") == "disabled":
-            raise Refusal("missing_child")
-        super().show_beneficiary(ctx)
-
-
 def _moved(self: Any, ctx: Context, record: Record) -> dict[str, Any]:
     """Returns another value of the member that `value` names."""
     return {self.value: ctx.now if self.value == "created" else other(self.value, record.get(self.value))}
 
 
-def _disabled_again(self: Any, ctx: Context) -> None:
-    """Gives a beneficiary that was disabled before another status."""
-    if (ctx.beneficiary or {})["status"] == "disabled":
-        show(ctx, {"status": self.value})
-        store(ctx, {})
-
-
 faults["beneficiary.disable"] |= {
-    "Each of several processes keeps the beneficiary that it has read first.": of(
-        KeptByEach, each={"two": 2}
+    "A disabled beneficiary can no longer be read.": refusing(
+        "show_beneficiary",
+        "missing_child",
+        lambda ctx: ctx.beneficiary["status"] == "disabled",
+        everywhere=True,
     ),
+    "Each process keeps the beneficiary it has read first.": of(KeptByEach, each={"two": 2}),
     "Disabling a second time leads to another status.": after(
-        "disable_beneficiary", _disabled_again, each=("active", "inactive")
+        "disable_beneficiary",
+        lambda ctx, value: (show(ctx, {"status": value}), store(ctx, {})),
+        lambda ctx: ctx.beneficiary["status"] == "disabled",
+        each=("active", "inactive"),
     ),
-    "Disabling answers disabled, but a later read shows the old status.": after(
-        "disable_beneficiary", lambda self, ctx: store(ctx, {"status": "active"})
-    ),
-    "Disabling answers the old status, and a later read shows disabled.": after(
-        "disable_beneficiary", lambda self, ctx: show(ctx, {"status": "active"})
-    ),
-    "Disabling answers a new updated, but a later read shows the old one.": after(
-        "disable_beneficiary", lambda self, ctx: store(ctx, {"updated": ctx.beneficiary["updated"]})
-    ),
-    "Disabling a beneficiary disables all of the account.": after(
-        "disable_beneficiary", lambda self, ctx: store(ctx, {"status": "disabled"}, neighbours(ctx))
+    "Disabling is answered, or stored, otherwise.": after(
+        "disable_beneficiary",
+        None,
+        each={
+            "a later read shows the old status": lambda ctx: store(ctx, {"status": "active"}),
+            "its answer shows the old status": lambda ctx: show(ctx, {"status": "active"}),
+            "a later read shows the old updated": lambda ctx: store(
+                ctx, {"updated": ctx.beneficiary["updated"]}
+            ),
+            "all of the account are disabled": lambda ctx: store(
+                ctx, {"status": "disabled"}, neighbours(ctx)
+            ),
+        },
     ),
     "Disabling a beneficiary disables another one, too.": before(
         "disabled",
-        lambda self, ctx, record: store(ctx, {"status": "disabled"}, self.value(ctx, record)),
+        lambda ctx, record, value: store(ctx, {"status": "disabled"}, value(ctx, record)),
         each={"made afterwards": lambda ctx, record: neighbours(ctx)[-1:], "in another account": elsewhere},
     ),
     "Disabling changes another member, too.": adding(
@@ -244,31 +219,23 @@ faults["beneficiary.disable"] |= {
         each=("note", "title", "phone", "status"),
     ),
     "Disabling leads to another status.": adding(
-        "disabled", lambda self, *_: {"status": self.value}, each=("active", "inactive")
+        "disabled", lambda value: {"status": value}, each=("active", "inactive")
     ),
     "Disabling a second time empties the note.": adding(
-        "disabled", {"note": None}, lambda self, ctx, record: record["status"] == "disabled"
+        "disabled", {"note": None}, lambda record: record["status"] == "disabled"
     ),
     "A beneficiary of some kind cannot be disabled.": refusing(
         "disabled",
         "invalid_field",
-        lambda self, ctx, record: self.value(ctx, record),
+        None,
         each={
-            "with a destination": lambda ctx, record: ctx.store.select("payout_destination", record["id"]),
-            "a business": lambda ctx, record: record["beneficiary_type"] == "business",
-            "changed before": lambda ctx, record: record["updated"] != record["created"],
-            "paid before": lambda ctx, record: paid(ctx, "beneficiary_id", record),
+            **{kind: BENEFICIARIES[kind] for kind in [*BENEFICIARIES][1:]},
+            "changed before": lambda record: record["updated"] != record["created"],
+            "without title and tax id": lambda record: says(record, "no title, no tax_id"),
         },
-    ),
-    "A beneficiary without title and tax id cannot be disabled.": refusing(
-        "disabled",
-        "invalid_field",
-        lambda self, ctx, record: not (record.get("title") or record.get("tax_id")),
     ),
 }
 
 faults["beneficiary.disable-moves-updated"] |= {
-    "Disabling leaves updated as it was.": adding(
-        "disabled", lambda self, ctx, record: {"updated": record["updated"]}
-    )
+    "Disabling leaves updated as it was.": adding("disabled", lambda record: {"updated": record["updated"]})
 }

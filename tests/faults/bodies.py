@@ -11,104 +11,88 @@ from conformance.contract.fields import Field
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, Row, faults, hook, seam
-from .crashes import BODY_OPERATIONS
-from .rows import skipping
+from .catalogue import Faulty, Row, faults, hook, of
+from .rows import says, skipping
 
-Test = Callable[[Context], Any]
+#: A test of a request, by a kind of its body as `says` reads it, or by a function.
+Test = str | Callable[[Context], Any]
 
-#: Operation -> kind of request -> predicate. The resource is not stored yet.
+#: Operation -> tests of requests by kind. The resource is not stored yet.
 Requests = dict[str, dict[str, Test]]
 
 #: Returns fields of an operation.
 Names = Callable[[str], Iterable[str]]
 
 
-def _is(name: str, value: Any) -> Test:
-    return lambda ctx: ctx.body.get(name) == value
+def asks(ctx: Context, test: Test) -> bool:
+    """Returns True for a request of a kind."""
+    return says(ctx.body, test) if isinstance(test, str) else bool(test(ctx))
 
 
-def _paid_to(ctx: Context) -> Any:
-    return ctx.store.get("payout_destination", str(ctx.body.get("payout_destination_id"))) or {}
+def _bodies(*kinds: str) -> dict[str, Test]:
+    return {kind: kind for kind in kinds}
 
 
-def _named_payee(ctx: Context) -> Any:
-    return ctx.store.get("beneficiary", str(ctx.body.get("beneficiary_id"))) or {}
+def _named(ctx: Context, kind: str) -> Any:
+    """Returns the beneficiary, or the destination, that a body names."""
+    return ctx.store.get(kind, str(ctx.body.get(f"{kind}_id"))) or {}
 
 
-def _of_a_business(ctx: Context) -> bool:
-    return (ctx.beneficiary or {}).get("beneficiary_type") == "business"
-
+_OF_A_BUSINESS: dict[str, Test] = {
+    "of a business": lambda ctx: says(ctx.beneficiary or {}, "beneficiary_type=business")
+}
 
 #: Kinds of bodies, each perhaps with a schema of its own.
 SHAPES: Requests = {
-    "createBeneficiary": {
-        "individual": _is("beneficiary_type", "individual"),
-        "business": _is("beneficiary_type", "business"),
-    },
+    "createBeneficiary": _bodies("beneficiary_type=individual", "beneficiary_type=business"),
     "updateBeneficiary": {
-        "existing individual": lambda ctx: (ctx.beneficiary or {}).get("beneficiary_type") == "individual"
+        "existing individual": lambda ctx: says(ctx.beneficiary or {}, "beneficiary_type=individual")
     },
-    "createPayoutDestination": {
-        "wallet": _is("type", "wallet"),
-        "IBAN alone": lambda ctx: "iban" in ctx.body and "account_number" not in ctx.body,
-    },
+    "createPayoutDestination": _bodies("type=wallet", "iban, no account_number"),
 }
 
 _BANK = ("account_number", "account_name", "routing_number", "account_type")
 
 #: Fields that determine the kind, or may be meaningless in it.
 _ASIDE = {
-    "individual": ("beneficiary_type", "company_name"),
-    "business": ("beneficiary_type", "company_name"),
+    "beneficiary_type=individual": ("beneficiary_type", "company_name"),
+    "beneficiary_type=business": ("beneficiary_type", "company_name"),
     "existing individual": ("company_name",),
-    "wallet": ("type", *_BANK, "iban", "swift_code", "network", "wallet_address"),
-    "IBAN alone": ("type", *_BANK, "network", "wallet_address"),
+    "type=wallet": ("type", *_BANK, "iban", "swift_code", "network", "wallet_address"),
+    "iban, no account_number": ("type", *_BANK, "network", "wallet_address"),
 }
 
 #: Kinds of payments.
 MONEY: Requests = {
     "createPayout": {
-        "another currency": lambda ctx: ctx.body.get("currency") != "USD",
-        "to a wallet": lambda ctx: _paid_to(ctx).get("type") == "wallet",
-        "to a business": lambda ctx: _named_payee(ctx).get("beneficiary_type") == "business",
-        "without a note": lambda ctx: "note" not in ctx.body,
+        **_bodies("currency!=USD", "no note"),
+        "to a wallet": lambda ctx: says(_named(ctx, "payout_destination"), "type=wallet"),
+        "to a business": lambda ctx: says(_named(ctx, "beneficiary"), "beneficiary_type=business"),
     },
-    "createPayin": {
-        "another currency": lambda ctx: ctx.body.get("currency") != "USD",
-        "by card": _is("payment_method", "card"),
-        "without a description": lambda ctx: "description" not in ctx.body,
-    },
+    "createPayin": _bodies("currency!=USD", "payment_method=card", "no description"),
 }
 
 #: Kinds of requests for other resources.
 OTHERS: Requests = {
     "createBeneficiary": {
-        "a British business": lambda ctx: (
-            ctx.body.get("beneficiary_type") == "business" and ctx.body.get("country_code") == "GB"
-        ),
+        **_bodies("beneficiary_type=business, country_code=GB"),
         "the first of its account": lambda ctx: ctx.store.count("beneficiary", ctx.params["account_id"]) == 0,
     },
-    "createPayoutDestination": {"of a business": _of_a_business},
-    "createVirtualAccount": {"in pounds": _is("currency", "GBP")},
-    "createWallet": {"on ethereum": _is("network", "ethereum")},
+    "createPayoutDestination": _OF_A_BUSINESS,
+    "createVirtualAccount": _bodies("currency=GBP"),
+    "createWallet": _bodies("network=ethereum"),
 }
 
 #: Kinds of requests that a server may validate apart, by a currency or a type.
 APART: Requests = {
     **MONEY,
-    "createBeneficiary": {"British": _is("country_code", "GB")},
+    "createBeneficiary": _bodies("country_code=GB"),
     "createPayoutDestination": {
-        "in pounds": _is("currency", "GBP"),
-        "a savings account": _is("account_type", "savings"),
-        "the default": _is("is_default", True),
-        "of a business": _of_a_business,
+        **_bodies("currency=GBP", "account_type=savings", "is_default=True"),
+        **_OF_A_BUSINESS,
     },
-    "createVirtualAccount": {
-        "another currency": lambda ctx: ctx.body.get("currency") != "EUR",
-        "with an address": lambda ctx: "address" in ctx.body,
-    },
-    "createWallet": {"another currency": _is("currency", "USDT")},
+    "createVirtualAccount": _bodies("currency!=EUR", "address"),
+    "createWallet": _bodies("currency=USDT"),
 }
 
 #: Fields that determine the kind of a request, or are meaningful only in some kinds.
@@ -149,7 +133,7 @@ def unchecked(name: str, each: Callable[[str], dict[str, tuple[str, Test]]], **o
     """Makes a row that skips a check of one field in one kind of request."""
     return skipping(
         name,
-        lambda self, ctx, field, *_: field.name == self.value[0] and self.value[1](ctx),
+        lambda self, ctx, field: field.name == self.value[0] and asks(ctx, self.value[1]),
         each=each,
         **options,
     )
@@ -229,31 +213,31 @@ def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
     return {} if destination is None else {"beneficiary_id": destination["parent"]}
 
 
-def _lenient(text: str) -> dict[str, Any]:
-    """Returns the JSON object at the start of a text, or what can be parsed of it."""
-    document, _ = json.JSONDecoder().raw_decode(text.lstrip("\ufeff \n\t\r"))
-    return dict(document)
-
-
 class TakesBodies(Faulty):
-    """Accepts a broken body by completing what `reads` returns to a valid one."""
-
-    def reads(self, ctx: Context, body: bytes) -> dict[str, Any] | None:
-        return None
+    """Accepts a broken body by completing to a valid one what `value` reads of it, unless that is None."""
 
     def parse_body(self, ctx: Context) -> dict[str, Any]:
-        if self.here(ctx):
-            try:
-                read = self.reads(ctx, ctx.request.body)
-            except (ValueError, RecursionError, AttributeError, TypeError):
-                read = None
-            if read is not None:
-                ctx.body = read
-                return {**valid(self, ctx), **read}
-        return super().parse_body(ctx)
+        body = ctx.request.body
+        if not self.here(ctx) or _is_object(body):
+            return super().parse_body(ctx)
+        try:
+            read = self.value(body)
+        except (ValueError, RecursionError, AttributeError, TypeError, LookupError):
+            read = None
+        if not isinstance(read, dict):
+            return super().parse_body(ctx)
+        ctx.body = read
+        return {**valid(self, ctx), **read}
 
 
-reading = hook(TakesBodies, "reads")
+def _is_object(body: bytes) -> bool:
+    def refuse(literal: str) -> None:
+        raise ValueError(literal)
+
+    try:
+        return isinstance(json.loads(body.decode(), parse_constant=refuse), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
@@ -266,91 +250,40 @@ def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
     return body
 
 
-def _refuse(literal: str) -> None:
-    raise ValueError(literal)
+def _of_type(kind: str) -> Callable[[bytes], dict[str, Any] | None]:
+    """Returns what reads an empty object in a JSON value of a type."""
+    return lambda body: {} if is_of_type(json.loads(body), kind) else None
 
 
-def mended(mend: Callable[[str], str]) -> Callable[[bytes], dict[str, Any] | None]:
-    """Returns what reads the object in a body after mending it; None for a body that was valid before."""
-
-    def read(body: bytes) -> dict[str, Any] | None:
-        text = body.decode("utf-8")
-        try:
-            json.loads(text, parse_constant=_refuse)
-            return None
-        except ValueError:
-            document = json.loads(mend(text))
-            return document if isinstance(document, dict) else None
-
-    return read
-
-
-def where_read(test: Callable[[Any], object]) -> Callable[[bytes], dict[str, Any] | None]:
-    """Returns what reads an empty object in a body for which a test of its value holds."""
-    return lambda body: {} if test(json.loads(body)) else None
-
-
-def _first(body: bytes) -> dict[str, Any] | None:
-    """Returns the only object of an array."""
-    document = json.loads(body)
-    return document[0] if isinstance(document, list) and document and isinstance(document[0], dict) else None
-
-
-def _replaced(body: bytes) -> dict[str, Any] | None:
-    """Returns the object of a body in invalid UTF-8."""
-    text = body.decode("utf-8", "replace")
-    return None if text.encode() == body else dict(json.loads(text))
-
-
-def _anything(body: bytes) -> dict[str, Any] | None:
-    try:
-        json.loads(body)
-    except ValueError:
-        return {}
-    return None
-
-
-#: Kind -> what is parsed of a body that should be refused.
-BODIES: dict[str, Callable[[bytes], dict[str, Any] | None]] = {
-    "empty body": lambda body: {} if not body.strip() else None,
-    "null": where_read(lambda document: document is None),
-    "array": where_read(lambda document: isinstance(document, list)),
-    "array of one object": _first,
-    "string": where_read(lambda document: isinstance(document, str)),
-    "number": where_read(lambda document: type(document) in (int, float)),
-    "true": where_read(lambda document: document is True),
-    "invalid UTF-8": _replaced,
-    "text behind": mended(lambda text: json.dumps(_lenient(text))),
-    "comma behind": mended(lambda text: re.sub(r",\s*}", "}", text)),
-    "single quotes": mended(lambda text: text.replace("'", '"')),
-    "unclosed": mended(lambda text: text + "}"),
-    "anything": _anything,
-}
-
-#: Kind -> result of parsing a body that is not JSON.
-PARSERS: dict[str, Callable[[bytes], Any]] = {
-    "UTF-16": lambda body: json.loads(body.decode("utf-16") if body[:1] in b"\xff\xfe" else body),
-    "NaN": json.loads,
-    "comments": lambda body: json.loads(re.sub(rb"/\*.*?\*/", b"", body)),
-    "raw control characters": lambda body: json.loads(body, strict=False),
-    "numbers that begin with a zero": lambda body: json.loads(re.sub(rb":0+([1-9])", rb":\1", body)),
-    "names without quotes": lambda body: json.loads(re.sub(rb"([{,])(\w+):", rb'\1"\2":', body)),
-}
-
-
-def _parsed(self: Any, ctx: Context) -> Any:
-    try:
-        document = self.value(ctx.request.body)
-    except (ValueError, RecursionError):
-        document = None
-    return document if isinstance(document, dict) else self.usual()
+def _mended(pattern: str, by: str) -> Callable[[bytes], Any]:
+    """Returns what reads the JSON that results when what matches a pattern is replaced."""
+    return lambda body: json.loads(re.sub(pattern, by, body.decode()))
 
 
 faults["body.malformed"] |= {
-    "A body that is not a JSON object in UTF-8 is accepted.": reading(
-        lambda self, ctx, body: self.value(body), each=BODIES
-    ),
-    "The parser takes more than JSON.": seam("parse_body", _parsed, operations=BODY_OPERATIONS, each=PARSERS),
+    "A body that is not a JSON object in UTF-8 is accepted.": of(
+        TakesBodies,
+        each={
+            "empty body": lambda body: {} if not body.strip() else None,
+            "null": lambda body: json.loads(body) or {},
+            **{kind: _of_type(kind) for kind in ("array", "string", "number", "boolean")},
+            "array of one object": lambda body: json.loads(body)[0],
+            "invalid UTF-8": lambda body: json.loads(body.decode("utf-8", "replace")),
+            "text behind": lambda body: json.JSONDecoder().raw_decode(body.decode().lstrip("\ufeff \n\t\r"))[
+                0
+            ],
+            "comma behind": _mended(r",\s*}", "}"),
+            "single quotes": _mended("'", '"'),
+            "unclosed": _mended("$", "}"),
+            "anything": lambda body: {},
+            "UTF-16": lambda body: json.loads(body.decode("utf-16")),
+            "NaN": json.loads,
+            "comments": _mended(r"/\*.*?\*/", ""),
+            "raw control characters": lambda body: json.loads(body, strict=False),
+            "numbers that begin with a zero": _mended(":0+([1-9])", r":\1"),
+            "names without quotes": _mended(r"([{,])(\w+):", r'\1"\2":'),
+        },
+    )
 }
 
 

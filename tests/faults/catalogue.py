@@ -6,10 +6,11 @@ A row describes the fault in a sentence and overrides one seam of the reference 
         "A nonce may be used any number of times.": seam("claim_nonce", lambda *_: True),
     }
 
-The function has the parameters of the seam's method: `self`, the request's context and the others.
-`self.usual(...)` calls the reference server's method, with the same arguments if called without any. What
-most rows do has a name in rows.py: to leave a step out, refuse, show other members. A fault of several seams
-is `seams({NAME: function, ...})`, or a class:
+A function of a row is called with what its parameters name: parameters of the seam's method; `self`, the
+behaviour; `value`, which distinguishes the kinds; `usual`, the reference server's method, with the same
+arguments if called without any. Without a function, the kinds themselves are overrides, or results. What most
+rows do has a name in rows.py: to leave a step out, refuse, show other members. A fault of several seams is
+`seams({NAME: function, ...})`, or a class:
 
     @fault("auth.nonce-replay")
     class NeverRecorded(Faulty):
@@ -18,9 +19,9 @@ is `seams({NAME: function, ...})`, or a class:
         def claim_nonce(self, ctx, nonce):
             return True
 
-An override applies to the broken operation only, unless the class sets `everywhere`. One fault is registered
-for each operation of the rule, or with `each` one for each of several values, available as `self.value`; a
-value may be `Only` for some operations.
+An override applies to the broken operation only, unless the row or class sets `everywhere`. One fault is
+registered for each operation of the rule, or with `each` one for each of several values, available as
+`self.value`; a value may be `Only` for some operations.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -116,8 +117,11 @@ class Only:
             raise ValueError(f"no operations: {', '.join(sorted(unknown))}")
 
 
-#: A refusal, its kind, or its status, type and code.
-Error = Refusal | str | tuple[int, str, str]
+#: A refusal, its kind, or its status, type and code as words.
+Error = Refusal | str
+
+#: A function of a row.
+Call = Callable[..., Any]
 
 #: A class that is registered.
 Registered = TypeVar("Registered", bound=Faulty)
@@ -154,10 +158,10 @@ def fault(
 
 
 def _overridden(
-    base: type[Faulty], sentence: str, overrides: Mapping[str, Callable[..., Any]]
+    base: type[Faulty], sentence: str, overrides: Mapping[str, Callable[..., Any]], everywhere: bool
 ) -> type[Faulty]:
     """Returns a class with some seams, or methods of `base`, overridden."""
-    behaviour = type("Row", (base,), {"__doc__": sentence})
+    behaviour = type("Row", (base,), {"__doc__": sentence, "everywhere": everywhere or base.everywhere})
     for name, override in overrides.items():
         setattr(behaviour, name, _overriding(behaviour, name, override))
     return behaviour
@@ -168,18 +172,34 @@ class Row:
     """The overridden methods of a base class, and the options of `fault`."""
 
     base: type[Faulty]
-    overrides: Mapping[str, Callable[..., Any]]
+    overrides: Mapping[str, Call]
     options: Mapping[str, Any]
+    everywhere: bool = False
 
 
-def seam(name: str, override: Callable[..., Any], *, base: type[Faulty] = Faulty, **options: Any) -> Row:
-    """Makes a row that overrides one seam, or one method of `base`; `options` are those of `fault`."""
-    return Row(base, {name: override}, options)
+def seam(
+    name: str,
+    override: Call | None = None,
+    *,
+    base: type[Faulty] = Faulty,
+    everywhere: bool = False,
+    **options: Any,
+) -> Row:
+    """Makes a row that overrides one seam, or one method of `base`, by the kind if by nothing else; `options`
+    are those of `fault`."""
+    return seams({name: override}, base=base, everywhere=everywhere, **options)
 
 
-def seams(overrides: Mapping[str, Callable[..., Any]], *, base: type[Faulty] = Faulty, **options: Any) -> Row:
+def seams(
+    overrides: Mapping[str, Call | None],
+    *,
+    base: type[Faulty] = Faulty,
+    everywhere: bool = False,
+    **options: Any,
+) -> Row:
     """Makes a row that overrides several seams by name; `options` are those of `fault`."""
-    return Row(base, overrides, options)
+    bound = {name: by_name(function, seam_of(name, base)) for name, function in overrides.items()}
+    return Row(base, bound, options, everywhere)
 
 
 def of(base: type[Faulty], **options: Any) -> Row:
@@ -190,6 +210,45 @@ def of(base: type[Faulty], **options: Any) -> Row:
 def hook(base: type[Faulty], name: str, **common: Any) -> Callable[..., Row]:
     """Returns a function that makes rows which override one method of a class, as `seam` does."""
     return functools.partial(seam, name, base=base, **common)
+
+
+def seam_of(name: str, base: type[Faulty] = Faulty) -> dict[str, Any]:
+    """Returns the parameters of a seam, or of a method of `base`, with their defaults. Raises AttributeError
+    for an unknown one."""
+    parameters = inspect.signature(getattr(base, name)).parameters.values()
+    return {each.name: each.default for each in parameters if each.name != "self"}
+
+
+def by_name(function: Call | None, names: Mapping[str, Any]) -> Call:
+    """Returns what is called with a row's `self` and the arguments of its seam, and calls a function with
+    those that its parameters name; without a function, the kind, or returns that if it is none. Raises
+    TypeError for a parameter that there is not."""
+    if function is None:
+        return lambda self, *given, **named: (
+            by_name(self.value, names)(self, *given, **named) if callable(self.value) else self.value
+        )
+    wanted, rest = _wanted(function, tuple(names))
+
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        known = {**names, **dict(zip(names, given, strict=False)), **named}
+        first = [
+            known[name] if name in known else self if name == "self" else getattr(self, name)
+            for name in wanted
+        ]
+        return function(*first, *(value for name, value in known.items() if rest and name not in wanted))
+
+    return call
+
+
+@functools.cache
+def _wanted(function: Call, names: Sequence[str]) -> tuple[list[str], bool]:
+    """Returns the parameters that a function names, and whether it takes the others as well."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    wanted = [each.name for each in named if each.default is each.empty or each.name in names]
+    if unknown := {*wanted} - {*names, "self", "value", "usual"}:
+        raise TypeError(f"the seam has no {', '.join(sorted(unknown))}, but {', '.join(names)}")
+    return wanted, any(each.kind is each.VAR_POSITIONAL for each in parameters)
 
 
 class Rows:
@@ -203,7 +262,7 @@ class Rows:
 
     def __setitem__(self, rules: str | tuple[str, ...], rows: Mapping[str, Row]) -> None:
         for sentence, given in rows.items():
-            behaviour = _overridden(given.base, sentence, given.overrides)
+            behaviour = _overridden(given.base, sentence, given.overrides, given.everywhere)
             fault(*([rules] if isinstance(rules, str) else rules), **given.options)(behaviour)
 
 
@@ -263,18 +322,32 @@ def _here_only(behaviour: type[Faulty], name: str, method: Callable[..., Any]) -
     return seam
 
 
-def refusal(status: int, type: str, code: str, message: str = "The request is refused.") -> Refusal:
+def refusal(error: str, message: str = "The request is refused.") -> Refusal:
     """Returns a refusal with this status, type and code."""
+    status, type, code = error.split()
     made = Refusal("invalid_field", message, code=code)
-    made.status, made.type = status, type
+    made.status, made.type = int(status), type
     return made
+
+
+def wrong(right: str, *ways: str) -> dict[str, str]:
+    """Returns errors beside a right one; each word of a way takes the place of what it is: a status, a type
+    such as permission_error, or a code."""
+
+    def other(way: str) -> str:
+        parts = right.split()
+        for word in way.split():
+            parts[0 if word.isdigit() else 1 if word.endswith("_error") else 2] = word
+        return " ".join(parts)
+
+    return {way: other(way) for way in ways}
 
 
 def refuse(error: Error) -> NoReturn:
     """Raises a refusal of a kind, or with a status, type and code."""
-    if isinstance(error, str):
-        raise Refusal(error)
-    raise error if isinstance(error, Refusal) else refusal(*error)
+    if isinstance(error, Refusal):
+        raise error
+    raise refusal(error) if " " in error else Refusal(error)
 
 
 def load() -> list[Fault]:

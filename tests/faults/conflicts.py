@@ -15,8 +15,8 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, Only, faults, seam
-from .rows import always, passing, refusing, skipping
+from .catalogue import Faulty, Only, faults, seam, wrong
+from .rows import MISSING, always, passing, refusing, shown_as, skipping
 
 #: Returns what is compared of a body.
 Part = Callable[[Context], Any]
@@ -89,32 +89,6 @@ def _numbers(pattern: str) -> Part:
     )
 
 
-def _without(name: str) -> Part:
-    return lambda ctx: {key: value for key, value in _document(ctx).items() if key != name}
-
-
-def _masked(name: str) -> Part:
-    """Returns a part with one member reduced to its last four characters."""
-    return lambda ctx: {
-        key: str(value)[-4:] if key == name else value for key, value in sorted(_document(ctx).items())
-    }
-
-
-def _of_address(wanted: Callable[[str], object]) -> Part:
-    """Returns a part with some members of the address."""
-
-    def part(ctx: Context) -> Any:
-        body = _document(ctx)
-        address = body.get("address")
-        if isinstance(address, dict):
-            body["address"] = {member: address[member] for member in sorted(address) if wanted(member)}
-        return body
-
-    return part
-
-
-_ADDRESSED = ("createBeneficiary", "createVirtualAccount")
-
 #: Kind -> what is compared of two bodies.
 FINGERPRINTS: dict[str, Part | Only] = {
     "length": lambda ctx: str(len(ctx.request.body)),
@@ -139,29 +113,27 @@ FINGERPRINTS: dict[str, Part | Only] = {
     "the values by name, one behind the other": Only(
         lambda ctx: "".join(str(value) for _, value in sorted(_document(ctx).items())), ["createBeneficiary"]
     ),
-    **{
-        f"all of the address but {name.partition('|')[0]}": Only(
-            _of_address(re.compile(f"(?!{name}$)").match), _ADDRESSED
-        )
-        for name in ("address_line", "city", "region|state", "postal_code", "country")
-    },
-    "the city of the address": Only(_of_address(lambda member: member == "city"), _ADDRESSED),
-    **{
-        f"the last four characters of {name}": Only(_masked(name), ["createPayoutDestination"])
-        for name in ("account_number", "iban", "wallet_address")
-    },
 }
 
 
+def _as(path: str, way: Any) -> Part:
+    """Returns a part with the member at a path in another way."""
+    return lambda ctx: shown_as(_document(ctx), path, way)
+
+
 def _fingerprints(operation: str) -> dict[str, Part | Only]:
-    return FINGERPRINTS | {f"all but {field.name}": _without(field.name) for field in FIELDS[operation]}
-
-
-def _tried_before(self: Any, ctx: Context, answer: Answer) -> bool:
-    tried = self.state.setdefault("tried", set())
-    again = (ctx.key, ctx.request.body) in tried
-    tried.add((ctx.key, ctx.request.body))
-    return again
+    fields = FIELDS[operation]
+    paths = [field.name for field in fields] + [
+        f"address.{name}" for field in fields for name in field.members
+    ]
+    numbers = {"account_number", "iban", "wallet_address"} & {*paths}
+    city = {"the city of the address": _as("address", lambda sent: sent["city"])}
+    return {
+        **FINGERPRINTS,
+        **{f"all but {path}": _as(path, MISSING) for path in paths},
+        **{f"the last four characters of {name}": _as(name, lambda text: str(text)[-4:]) for name in numbers},
+        **(city if "address" in paths else {}),
+    }
 
 
 class RemembersKeys(Faulty):
@@ -178,45 +150,38 @@ class RemembersKeys(Faulty):
 
 
 faults["idempotency.conflict-equivalent"] |= {
-    "Bodies are the same to a server that compares what they mean.": seam(
-        "fingerprint", _by_meaning, each=_meanings
-    )
+    "Bodies are one to a server that compares meanings.": seam("fingerprint", _by_meaning, each=_meanings)
 }
 
 faults["idempotency.conflict"] |= {
     "A key that was answered with its stored response once brings it for any body.": passing(
-        "same_body", lambda self, ctx, *_: ctx.key in self.state.get("replayed", ()), base=RemembersKeys
+        "same_body", lambda self, ctx: ctx.key in self.state.get("replayed", ()), base=RemembersKeys
     ),
     "Another body is told from the first one for the last twenty keys only.": passing(
-        "same_body", lambda self, ctx, *_: ctx.key not in self.state.get("used", [])[-20:], base=RemembersKeys
+        "same_body", lambda self, ctx: ctx.key not in self.state.get("used", [])[-20:], base=RemembersKeys
     ),
     "Another body under a used key is refused once, and brings the stored response the second time.": passing(
-        "same_body", _tried_before
+        "same_body",
+        lambda self, ctx: self.state.get(ctx.request.body) or self.state.update({ctx.request.body: True}),
     ),
     "A used key is answered with the stored response whatever the body is.": passing("same_body", always),
-    "A used key without a body is answered with the stored response.": passing(
-        "same_body", lambda self, ctx, *_: not ctx.request.body
-    ),
+    "A used key without a body brings its response.": passing("same_body", lambda ctx: not ctx.request.body),
     "A used key with another body is a new request.": skipping("on_other_body"),
     "Two bodies that differ count as the same.": seam(
         "fingerprint",
-        lambda self, ctx: hashlib.sha256(repr(self.value(ctx)).encode()).digest(),
+        lambda ctx, value: hashlib.sha256(repr(value(ctx)).encode()).digest(),
         each=_fingerprints,
     ),
     "A used key with another body is refused with another type or code, or not with 4xx.": refusing(
         "on_other_body",
-        each={
-            "type": (409, "validation_error", "idempotency_key_conflict"),
-            "code": (409, "idempotency_error", "conflict"),
-            "invalid": (400, "validation_error", "invalid_idempotency_key"),
-            "success": (200, "idempotency_error", "idempotency_key_conflict"),
-        },
+        each=wrong(
+            "409 idempotency_error idempotency_key_conflict",
+            *("validation_error", "conflict", "400 validation_error invalid_idempotency_key", "200"),
+        ),
     ),
 }
 
 faults["idempotency.conflict-no-body"] |= {
-    "A used key without a body is answered with the stored response when it comes with one.": passing(
-        "same_body", always
-    ),
+    "A used key without a body brings its response when it comes with one.": passing("same_body", always),
     "A used key without a body is performed again when it comes with one.": skipping("on_other_body"),
 }

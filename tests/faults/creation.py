@@ -11,14 +11,15 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
-from tests.specification import ADDRESS, ANSWERS, RESOURCES
+from tests.specification import ADDRESS
 
-from .bodies import MONEY, OTHERS
-from .catalogue import faults, seam
+from .bodies import MONEY, OTHERS, asks
+from .catalogue import by_name, faults, seam
 from .fields import of_the_query
+from .formats import PAYMENTS, members
 from .races import NotAtomic, pause
 from .resources import echoed
-from .rows import adding, after, document, other, store
+from .rows import adding, after, document, each_of, inside, lacking, other, other_end, others, store
 from .texts import LOSSES
 
 
@@ -35,18 +36,20 @@ def _droppable(operation: str) -> list[str]:
     ]
 
 
-def changed_address(
-    fields: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
-    return {**fields, "address": {**fields["address"], **change(fields["address"])}}
+def changed_address(fields: Mapping[str, Any], **members: Any) -> dict[str, Any]:
+    """Returns the address of some fields with other members."""
+    return {"address": {**fields["address"], **members}}
 
 
 Fields = dict[str, Any]
 
+#: What stores other fields in place of those sent.
+_CONFUSED = by_name(None, dict.fromkeys(("ctx", "fields")))
 
-def _by(name: str, known: Mapping[str, str], other: str) -> Callable[[Context, Fields], Fields]:
+
+def _by(name: str, known: Mapping[str, str], other: str) -> Callable[[Fields], Fields]:
     """Stores a value that depends on another field, if that has one of the known values."""
-    return lambda ctx, fields: {name: known.get(str(fields.get(other)), fields.get(name))}
+    return lambda fields: {name: known.get(str(fields.get(other)), fields.get(name))}
 
 
 def _default_of_payee(ctx: Context) -> Any:
@@ -56,42 +59,33 @@ def _default_of_payee(ctx: Context) -> Any:
     return default[0] if default else ctx.values["payout_destination_id"]
 
 
-def _last_payee(ctx: Context) -> Any:
-    assert ctx.account is not None
-    return ctx.store.select("beneficiary", ctx.account["id"])[-1]["id"]
-
-
 #: Operation -> kind -> fields that are stored in place of those sent.
-CONFUSIONS: dict[str, dict[str, Callable[[Context, Fields], Fields]]] = {
+CONFUSIONS: dict[str, dict[str, Callable[..., Fields]]] = {
     "createBeneficiary": {
-        "country_code is that of the address": lambda ctx, fields: {
-            "country_code": fields["address"]["country"]
-        },
-        "the address is in the country of payouts": lambda ctx, fields: changed_address(
-            fields, lambda address: {"country": fields["country_code"]}
+        "country_code is that of the address": lambda fields: {"country_code": fields["address"]["country"]},
+        "the address is in the country of payouts": lambda fields: changed_address(
+            fields, country=fields["country_code"]
         ),
-        "country_code is that of the telephone number": lambda ctx, fields: (
+        "country_code is that of the telephone number": lambda fields: (
             {"country_code": "US"} if fields["phone"].startswith("+1") else {}
         ),
-        "city and region are swapped": lambda ctx, fields: changed_address(
-            fields, lambda address: {"city": address["region"], "region": address["city"]}
+        "city and region are swapped": lambda fields: changed_address(
+            fields, city=fields["address"]["region"], region=fields["address"]["city"]
         ),
-        "a name that says null is none": lambda ctx, fields: {
-            name: None for name, value in fields.items() if value == "Null"
+        "a name that says null is none": lambda fields: {
+            name: None for name in fields if fields[name] == "Null"
         },
-        "display_name is made of the names": lambda ctx, fields: {
+        "display_name is made of the names": lambda fields: {
             "display_name": f"{fields['first_name']} {fields['last_name']}"
         },
-        "whoever has a company_name is a business": lambda ctx, fields: (
+        "whoever has a company_name is a business": lambda fields: (
             {"beneficiary_type": "business"} if fields.get("company_name") else {}
         ),
-        "an individual has no company_name": lambda ctx, fields: (
+        "an individual has no company_name": lambda fields: (
             {} if fields.get("beneficiary_type") == "business" else {"company_name": None}
         ),
         **{
-            f"the address has no {name}": lambda ctx, fields, name=name: changed_address(  # type: ignore[misc]
-                fields, lambda address: {name: ""}
-            )
+            f"the address has no {name}": lambda fields, name=name: changed_address(fields, **{name: ""})
             for name in ADDRESS
         },
     },
@@ -103,18 +97,18 @@ CONFUSIONS: dict[str, dict[str, Callable[[Context, Fields], Fields]]] = {
             "country", {"USD": "US", "EUR": "DE", "GBP": "GB", "MXN": "MX"}, "currency"
         ),
         "the country of a wallet is that of its beneficiary": lambda ctx, fields: (
-            {"country": (ctx.beneficiary or {})["country_code"]} if fields["type"] == "wallet" else {}
+            {"country": ctx.beneficiary["country_code"]} if fields["type"] == "wallet" else {}
         ),
-        "with an IBAN it is never the default": lambda ctx, fields: (
+        "with an IBAN it is never the default": lambda fields: (
             {"is_default": False} if "iban" in fields else {}
         ),
-        "a SWIFT code without an IBAN is not kept": lambda ctx, fields: (
+        "a SWIFT code without an IBAN is not kept": lambda fields: (
             {} if "iban" in fields else {"swift_code": None}
         ),
     },
-    "createWallet": {"all are on one network": lambda ctx, fields: {"network": "solana_devnet"}},
+    "createWallet": {"all are on one network": lambda: {"network": "solana_devnet"}},
     "createVirtualAccount": {
-        f"with an address it is in {currency}": lambda ctx, fields, currency=currency: (  # type: ignore[misc]
+        f"with an address it is in {currency}": lambda fields, currency=currency: (
             {"currency": currency} if fields.get("address") else {}
         )
         for currency in ("EUR", "USD")
@@ -125,29 +119,18 @@ CONFUSIONS: dict[str, dict[str, Callable[[Context, Fields], Fields]]] = {
         )
     },
     "createPayout": {
-        "it goes to the beneficiary's default destination": lambda ctx, fields: {
+        "it goes to the beneficiary's default destination": lambda ctx: {
             "payout_destination_id": _default_of_payee(ctx)
         },
-        "it goes to the beneficiary that was made last": lambda ctx, fields: {
-            "beneficiary_id": _last_payee(ctx)
+        "it goes to the beneficiary that was made last": lambda ctx: {
+            "beneficiary_id": ctx.store.select("beneficiary", ctx.account["id"])[-1]["id"]
         },
     },
-}
-
-#: Operation -> members of a large payment that are another's.
-_OF_PAYMENTS = {
-    "createPayout": ("account_id", "currency", "beneficiary_id", "payout_destination_id"),
-    "createPayin": ("account_id", "currency"),
 }
 
 
 def _text(operation: str) -> str:
     return "display_name" if operation == "createBeneficiary" else "label"
-
-
-def _differing(self: Any, ctx: Context, shown: Fields) -> Fields:
-    """Returns another value of the member that `value` names."""
-    return {self.value: other(self.value, shown[self.value])}
 
 
 def _of_the_last_asked(self: Any, ctx: Context) -> Fields:
@@ -158,74 +141,52 @@ def _of_the_last_asked(self: Any, ctx: Context) -> Fields:
 
 
 faults["create.echo"] |= {
-    "The query replaces what stands in the body.": adding(
-        "parse_body", lambda self, ctx: of_the_query(ctx), operations=OPERATION_SETS["create"]
+    "The query replaces the body.": adding("parse_body", of_the_query, operations=OPERATION_SETS["create"]),
+    "This member of the answer is not what was sent.": document.changes(
+        others(echoed, but=("beneficiary_id", "payout_destination_id", "amount")),
+        others(inside("address", ADDRESS), ["createBeneficiary"]),
+        test=lambda ctx, value: value[0].partition(".")[0] in ctx.body,
+        nulls=True,
     ),
-    "This member of the answer is not what was sent.": document.sets(
-        _differing,
-        lambda self, ctx, shown: self.value in ctx.body,
-        each=lambda operation: [
-            name
-            for name in echoed(operation)
-            if name not in ("beneficiary_id", "payout_destination_id", "amount")
-        ],
+    "This member of a large payment's answer is another one.": document.changes(
+        others("account_id currency", PAYMENTS),
+        others("beneficiary_id payout_destination_id", ["createPayout"]),
+        test=lambda shown: Decimal(shown["amount"]) > 1000,
     ),
-    "This member of a large payment's answer is another one.": document.sets(
-        _differing,
-        lambda self, ctx, shown: Decimal(shown["amount"]) > 1000,
-        operations=tuple(_OF_PAYMENTS),
-        each=_OF_PAYMENTS.__getitem__,
-    ),
-    "This member of the address is not what was sent.": document(
-        lambda self, ctx, shown: changed_address(
-            shown,
-            lambda address: {
-                self.value: other("country" * (self.value == "country"), address.get(self.value, ""))
-            },
+    "This parent's id in the answer is another one.": document.changes(
+        each_of(
+            members(lambda field: field.name == "account_id" or (field.prefix and field.name != "id")),
+            {"with another end": other_end},
         ),
-        operations=("createBeneficiary",),
-        each=ADDRESS,
-    ),
-    "This parent's id in the answer is another one.": document.sets(
-        lambda self, ctx, shown: {
-            self.value: shown[self.value][:-1] + ("0" if shown[self.value][-1] != "0" else "1")
-        },
-        each=lambda operation: [
-            name
-            for name, field in RESOURCES[ANSWERS[operation]].items()
-            if name == "account_id" or (field.prefix and name != "id")
-        ],
-    ),
-    "The account's id is shown without its prefix.": document.sets(
-        lambda self, ctx, shown: {"account_id": shown["account_id"].partition("_")[2]},
-        operations=[name for name in OPERATION_SETS["create"] if "account_id" in RESOURCES[ANSWERS[name]]],
+        each_of(
+            members(lambda field: field.name == "account_id"),
+            {"without its prefix": lambda text: text.partition("_")[2]},
+        ),
     ),
     "An account shows the first customer of its organization.": adding(
         "members",
-        lambda self, ctx, *_: {"customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"]},
+        lambda ctx: {"customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"]},
         operations=("createAccount",),
     ),
     "A payment in yen is shown as one in dollars.": document.sets(
-        {"currency": "USD"},
-        lambda self, ctx, shown: shown["currency"] == "JPY",
-        operations=tuple(_OF_PAYMENTS),
+        {"currency": "USD"}, lambda shown: shown["currency"] == "JPY", operations=PAYMENTS
     ),
     "This optional field is not kept.": seam(
         "kept_fields",
-        lambda self, ctx: {name: value for name, value in self.usual().items() if name != self.value},
+        lambda value, usual: lacking(usual(), value),
         operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
         each=_droppable,
     ),
     "A field is taken for another one, or for something else.": adding(
         "kept_fields",
-        lambda self, ctx: self.value(ctx, self.usual()),
+        lambda self, ctx, usual: _CONFUSED(self, ctx, usual()),
         operations=tuple(CONFUSIONS),
         each=CONFUSIONS.__getitem__,
     ),
     "A text is not what was sent in one kind of request.": adding(
         "kept_fields",
-        lambda self, ctx: {(name := _text(ctx.operation)): other(name, ctx.values.get(name))},
-        lambda self, ctx: self.value(ctx),
+        lambda ctx: {(name := _text(ctx.operation)): other(name, ctx.values.get(name))},
+        lambda ctx, value: asks(ctx, value),
         operations=OTHERS,
         each=OTHERS.__getitem__,
     ),
@@ -238,22 +199,18 @@ faults["create.echo"] |= {
 # ---------------------------------------------------------------------- exact texts and amounts
 
 
-def _lose(self: Any, ctx: Context) -> None:
-    """Stores the texts of a new resource with lost characters."""
-    record = ctx.record or {}
-    store(ctx, {name: self.value(value) for name, value in record.items() if isinstance(value, str)})
-
-
 faults["create.text-exact"] |= {
     "A create answers with the text that was sent, and what is stored has lost characters.": after(
         "create",
-        _lose,
+        lambda ctx, value: store(
+            ctx, {name: value(text) for name, text in ctx.record.items() if isinstance(text, str)}
+        ),
         operations=("createBeneficiary", "createPayoutDestination", "createVirtualAccount", "createWallet"),
         each={
             "three bytes at most": LOSSES["three bytes at most"],
             "cut off": lambda text: re.split("[\U00010000-\U0010ffff]", text)[0],
         },
-    ),
+    )
 }
 
 
@@ -278,44 +235,36 @@ def _wrapped_cents(bits: int) -> Callable[[str], str]:
     return change
 
 
-#: Kind -> change of an amount.
-AMOUNTS: dict[str, Callable[[str], str]] = {
-    "double": lambda text: format(Decimal(repr(float(text))), "f"),
-    "two decimals": lambda text: (
-        format(Decimal(text).quantize(Decimal("0.01")), "f") if len(text) < 25 else text
-    ),
-    "eight decimals cut": lambda text: text[: text.index(".") + 9] if "." in text else text,
-    "whole": lambda text: text.partition(".")[0],
-    "cents": lambda text: format(Decimal(text) * 100, "f"),
-    "15 digits": lambda text: format(Decimal(f"{float(text):.15g}"), "f"),
-    "28 digits": lambda text: format(DecimalContext(prec=28).create_decimal(text), "f"),
-    "34 digits": lambda text: format(DecimalContext(prec=34).create_decimal(text), "f"),
-    "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
-    **{f"major units of {bits} bits": _wrapped(bits) for bits in (32, 63, 64)},
-    **{f"minor units of {bits} bits": _wrapped_cents(bits) for bits in (32, 64)},
-}
-
-
-def _rounded(self: Any, ctx: Context) -> Fields:
-    return {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(self.value[1])), "f")}
-
-
-def _tenths(self: Any, ctx: Context) -> Fields:
-    whole, point, cents = ctx.values["amount"].partition(".")
-    return {"amount": f"{whole}{point}{cents[:1]}"}
-
-
 faults["create.amount-exact"] |= {
     "The amount is not the one that was sent.": seam(
-        "amount_text", lambda self, ctx, record: self.value(record["amount"]), each=AMOUNTS
+        "amount_text",
+        lambda record, value: value(record["amount"]),
+        each={
+            "double": lambda text: format(Decimal(repr(float(text))), "f"),
+            "two decimals": lambda text: (
+                format(Decimal(text).quantize(Decimal("0.01")), "f") if len(text) < 25 else text
+            ),
+            "eight decimals cut": lambda text: text[: text.index(".") + 9] if "." in text else text,
+            "whole": lambda text: text.partition(".")[0],
+            "cents": lambda text: format(Decimal(text) * 100, "f"),
+            "15 digits": lambda text: format(Decimal(f"{float(text):.15g}"), "f"),
+            "28 digits": lambda text: format(DecimalContext(prec=28).create_decimal(text), "f"),
+            "34 digits": lambda text: format(DecimalContext(prec=34).create_decimal(text), "f"),
+            "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
+            **{f"major units of {bits} bits": _wrapped(bits) for bits in (32, 63, 64)},
+            **{f"minor units of {bits} bits": _wrapped_cents(bits) for bits in (32, 64)},
+        },
     ),
     "Amounts are rounded to coins, of which not every currency has a hundred.": adding(
         "kept_fields",
-        _rounded,
-        lambda self, ctx: ctx.values["currency"] == self.value[0],
+        lambda ctx, value: {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(value[1])), "f")},
+        lambda ctx, value: ctx.values["currency"] == value[0],
         each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
     ),
     "The amount is cut to tenths in one kind of request.": adding(
-        "kept_fields", _tenths, lambda self, ctx: self.value(ctx), each=MONEY.__getitem__
+        "kept_fields",
+        lambda ctx: {"amount": re.sub(r"(\.\d)\d+", r"\1", ctx.values["amount"])},
+        lambda ctx, value: asks(ctx, value),
+        each=MONEY.__getitem__,
     ),
 }

@@ -39,10 +39,6 @@ def fitting(fits: Callable[[str, int], Any], each: Any) -> Row:
     return seam("check_length", check, each=each)
 
 
-def _not_syntactic(operation: str) -> list[str]:
-    return [name for name in limited(operation) if name not in SYNTACTIC]
-
-
 def _multibyte(operation: str) -> list[str]:
     return [name for name in fillable(operation) if name not in (*SYNTACTIC, "title")]
 
@@ -57,11 +53,10 @@ faults["fields.max-length"] |= {
         lambda value, maximum: len(value) <= maximum or len(value) > 2 * maximum, limited
     ),
     "Only ASCII characters count towards the maximum.": fitting(
-        lambda value, maximum: sum(map(str.isascii, value)) <= maximum, _not_syntactic
+        lambda value, maximum: sum(map(str.isascii, value)) <= maximum,
+        lambda operation: ([name for name in limited(operation) if name not in SYNTACTIC]),
     ),
-    "The length of a field is not looked at in one kind of request.": unchecked(
-        "check_length", everywhere(limited)
-    ),
+    "A length is not looked at in one kind of request.": unchecked("check_length", everywhere(limited)),
 }
 
 
@@ -76,9 +71,7 @@ def _without_the_last(self: Any, ctx: Context, field: Field, value: Any) -> Any:
 
 
 faults["fields.max-length-accepted"] |= {
-    "A value of exactly the maximum length is refused.": fitting(
-        lambda value, maximum: len(value) < maximum, fillable
-    ),
+    "A value as long as allowed is refused.": fitting(lambda value, maximum: len(value) < maximum, fillable),
     "The maximum is one of bytes in UTF-8.": fitting(
         lambda value, maximum: len(value.encode()) <= maximum, _multibyte
     ),
@@ -87,16 +80,13 @@ faults["fields.max-length-accepted"] |= {
     ),
     "A telephone number is cut.": where(
         "kept_value",
-        lambda self, ctx, field, value: field.name == "phone" and value,
-        lambda self, ctx, field, value: value[: self.value],
+        lambda field, value: field.name == "phone" and value,
+        lambda self, value: value[: self.value],
         operations=("createBeneficiary", "updateBeneficiary"),
         each=(20, 32, 49),
     ),
     "A value of the maximum length comes back without its last character.": seam(
-        "kept_value",
-        _without_the_last,
-        operations=OPERATION_SETS["create"],
-        each=_limited,
+        "kept_value", _without_the_last, operations=OPERATION_SETS["create"], each=_limited
     ),
 }
 
@@ -142,7 +132,7 @@ faults["fields.amount"] |= {
     "An amount that is no positive decimal in a string is accepted.": adding(
         "parse_body",
         {"amount": "1.00"},
-        lambda self, ctx: self.value(self.usual().get("amount", ())),
+        lambda value, usual: value(usual().get("amount", ())),
         each=lambda operation: {
             kind: taken
             for kind, taken in AMOUNTS.items()
@@ -153,16 +143,14 @@ faults["fields.amount"] |= {
         "check_amount", apart(fields(lambda field: field.kind == "amount"))
     ),
     "Zero with more decimals than cents have is an amount.": skipping(
-        "check_amount",
-        lambda self, ctx, field, value: re.fullmatch(r"0+\.000+", value),
-        operations=("createPayout",),
+        "check_amount", lambda value: re.fullmatch(r"0+\.000+", value), operations=("createPayout",)
     ),
 }
 
 faults["fields.payin-amount-positive"] |= {
     "A payin of nothing or less is taken.": skipping(
         "check_amount",
-        lambda self, ctx, field, value: re.fullmatch(self.value, value),
+        lambda self, value: re.fullmatch(self.value, value),
         each={"zero": "[0.]+", "negative": "-[0-9.]+"},
     )
 }
@@ -196,7 +184,7 @@ for kind in ("country", "currency"):
     faults[f"fields.{kind}-code"] |= {
         f"A {kind} code with a ligature is accepted for its capitals.": seam(
             "check_value",
-            lambda self, ctx, field, value: self.usual(
+            lambda self, ctx, field, value, usual: usual(
                 ctx, field, value.upper() if field.code == self.value else value
             ),
             each=(kind,),
@@ -246,7 +234,7 @@ faults["fields.currency-code", "fields.unassigned-code"] |= {
     "A currency code is not looked at in one kind of request.": unchecked(
         "check_currency",
         lambda operation: {
-            kind: value for kind, value in in_bodies(currencies)(operation).items() if "IBAN" in kind
+            kind: value for kind, value in in_bodies(currencies)(operation).items() if "iban" in kind
         },
         operations=("createPayoutDestination",),
     )
@@ -255,25 +243,23 @@ faults["fields.currency-code", "fields.unassigned-code"] |= {
 faults["fields.network"] |= {
     "A wallet destination needs no network.": skipping(
         "check_network",
-        lambda self, ctx: ("network" in ctx.body) == (self.value == "null"),
+        lambda ctx, value: ("network" in ctx.body) == (value == "null"),
         each=("missing", "null"),
     )
 }
 
 faults["fields.currency-kind"] |= {
     "A virtual account in a cryptocurrency is taken.": skipping(
-        "check_currency",
-        lambda self, ctx, field, value: value in WALLET_NETWORKS,
-        operations=("createVirtualAccount",),
+        "check_currency", lambda value: value in WALLET_NETWORKS, operations=("createVirtualAccount",)
     ),
     "A bank account or payin in a cryptocurrency is taken.": skipping(
         "check_assigned",
-        lambda self, ctx, field, value, codes: value in WALLET_NETWORKS,
+        lambda value: value in WALLET_NETWORKS,
         operations=("createPayoutDestination", "createPayin"),
     ),
     "A wallet in a fiat currency is taken.": skipping(
         "check_wallet_pair",
-        lambda self, ctx: ctx.values.get("currency") not in WALLET_NETWORKS,
+        lambda ctx: ctx.values.get("currency") not in WALLET_NETWORKS,
         operations=("createWallet",),
     ),
 }

@@ -1,7 +1,8 @@
-"""Servers that filter lists wrongly (sections 4.3, 4.5 and 4.6)."""
+"""Servers that filter lists wrongly, or misread the dates of filters (sections 4.3, 4.5 and 4.6)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,8 +11,9 @@ from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .catalogue import Row, faults, refuse, seam, seams
-from .rows import envelope, skipping, where
+from .catalogue import Call, Faulty, Row, faults, refuse, seam, seams
+from .rows import envelope, lacking, skipping, where
+from .walks import Filtered
 
 
 def changes(name: str, changed: Callable[..., Condition | None], **options: Any) -> Row:
@@ -30,8 +32,8 @@ def refuses(*names: str) -> Row:
     """Makes a row that refuses some filters."""
     return where(
         "conditions",
-        lambda self, ctx, query: {*names} & query.keys(),
-        lambda self, ctx, query: refuse(self.invalid_parameter(ctx, names[0], "is not to my liking")),
+        lambda query: {*names} & query.keys(),
+        lambda self, ctx: refuse(self.invalid_parameter(ctx, names[0], "is not to my liking")),
     )
 
 
@@ -46,12 +48,7 @@ def _liking(pattern: str) -> Row:
         rows = ctx.store.query(sql, pattern.format(query["currency"][0]))
         return Condition("currency", "IN", [row[0] for row in rows])
 
-    return where("currency_condition", lambda self, ctx, query: "currency" in query, condition)
-
-
-def _matches_nothing(self: Any, ctx: Context, query: Query) -> bool:
-    condition = self.usual()
-    return bool(condition and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [condition]))
+    return where("currency_condition", lambda query: "currency" in query, condition)
 
 
 faults["list.currency-filter"] |= {
@@ -67,7 +64,12 @@ faults["list.currency-filter"] |= {
             "up to there": lambda condition: condition._replace(operator="<="),
         },
     ),
-    "A currency that no element has is ignored.": skipping("currency_condition", _matches_nothing),
+    "A currency that no element has is ignored.": skipping(
+        "currency_condition",
+        lambda self, ctx, usual: (
+            (read := usual()) and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [read])
+        ),
+    ),
     "The currency filter takes wildcards of SQL.": _liking("{}"),
     "The currency filter takes the beginning of a code for the code.": _liking("{}%"),
 }
@@ -84,11 +86,11 @@ _OTHERS = {
 NO_STATUS = Condition("status", "=", "no such status")
 
 
-def _status_kinds(operation: str) -> dict[str, Callable[[Any], bool]]:
+def _status_kinds(operation: str) -> dict[str, Call]:
     """Returns statuses for which the filter is ignored by kind."""
     first, second = _OTHERS[operation]
     return {
-        "all": lambda statuses: True,
+        "all": lambda: True,
         "all but active": lambda statuses: "active" not in statuses,
         first: lambda statuses: first in statuses,
         second: lambda statuses: second in statuses,
@@ -104,15 +106,13 @@ def _of_the_beneficiary(self: Any, ctx: Context, query: Query) -> Any:
 
 faults["list.status-filter"] |= {
     "The status filter is refused.": refuses("status", "statuses"),
-    "The status filter, or one value of it, is ignored.": skipping(
-        "status_among", lambda self, ctx, name, statuses: self.value(statuses), each=_status_kinds
-    ),
+    "The status filter, or one value of it, is ignored.": skipping("status_among", None, each=_status_kinds),
     "The status filter goes by the status of the beneficiary.": seam(
         "conditions", _of_the_beneficiary, operations=("listPayoutDestinations",)
     ),
     "The status filter keeps nothing, or the other elements.": seam(
         "status_among",
-        lambda self, ctx, name, statuses: self.value(self.operation, statuses),
+        lambda self, statuses, value: value(self.operation, statuses),
         each={
             "none": lambda operation, statuses: NO_STATUS,
             "others": lambda operation, statuses: Condition(
@@ -124,10 +124,6 @@ faults["list.status-filter"] |= {
 
 
 # ---------------------------------------------------------------------- filters together
-
-
-def _without(query: Query, name: str) -> Query:
-    return {other: values for other, values in query.items() if other != name}
 
 
 def _page(query: Query) -> str:
@@ -155,16 +151,16 @@ def _ignored(operation: str) -> dict[str, tuple[str, Callable[[Query, str], bool
     return beside | {f"{name}, {kind}": (name, test) for name in names for kind, test in IGNORED.items()}
 
 
+def beside(change: Call, **options: Any) -> Row:
+    """Makes a row that reads the filters otherwise where there are several."""
+    return where("conditions", lambda usual: len(usual()) > 1, change, **options)
+
+
 def _everything(self: Any, ctx: Context, listing: Listing) -> list[Record]:
     """Returns the elements of a page of the whole list."""
     offset = (listing.page - 1) * listing.size
     records = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
     return records[offset : offset + listing.size]
-
-
-def _filtered_page(self: Any, ctx: Context, listing: Listing) -> list[Record]:
-    matching = {record["id"] for record in self.fetch(ctx, listing)}
-    return [record for record in _everything(self, ctx, listing) if record["id"] in matching]
 
 
 def _total(self: Any, ctx: Context, conditions: Iterable[Condition] = ()) -> int:
@@ -173,7 +169,7 @@ def _total(self: Any, ctx: Context, conditions: Iterable[Condition] = ()) -> int
 
 def _total_without(self: Any, ctx: Context) -> int:
     """Returns the number of elements that pass all filters but the fault's."""
-    return _total(self, ctx, self.conditions(ctx, _without(self.query(ctx), self.value)))
+    return _total(self, ctx, self.conditions(ctx, lacking(self.query(ctx), self.value)))
 
 
 def _ignore_paging(self: Any, ctx: Context) -> None:
@@ -182,21 +178,6 @@ def _ignore_paging(self: Any, ctx: Context) -> None:
     if listing is not None and listing.conditions:
         ctx.notes["asked"] = {"page": listing.page, "size": listing.size}
         setattr(listing, self.value, {"page": 1, "size": 10}[self.value])
-
-
-def _status_beside(self: Any, ctx: Context, query: Query) -> Any:
-    """Ignores one status beside another filter."""
-    conditions = self.usual()
-    if len(conditions) == 1:
-        return conditions
-    return [each for each in conditions if each.column != "status" or each.value != [self.value]]
-
-
-def _border(self: Any, ctx: Context, query: Query) -> Any:
-    """Moves dates to the other side of their border beside another filter."""
-    conditions = self.usual()
-    moved = [each._replace(operator=self.value.get(each.operator, each.operator)) for each in conditions]
-    return moved if len(conditions) > 1 else conditions
 
 
 def _period(self: Any, ctx: Context, query: Query) -> list[Condition]:
@@ -211,57 +192,60 @@ def _period(self: Any, ctx: Context, query: Query) -> list[Condition]:
 faults["list.filters-combine"] |= {
     "A filter is ignored in some queries.": where(
         "conditions",
-        lambda self, ctx, query: self.value[0] in query and self.value[1](query, self.value[0]),
-        lambda self, ctx, query: self.usual(ctx, _without(query, self.value[0])),
+        lambda query, value: value[0] in query and value[1](query, value[0]),
+        lambda ctx, query, value, usual: usual(ctx, lacking(query, value[0])),
         each=_ignored,
     ),
-    "This status is ignored beside another filter.": seam(
-        "conditions", _status_beside, each=_OTHERS.__getitem__
+    "This status is ignored beside another filter.": beside(
+        lambda value, usual: [each for each in usual() if each.column != "status" or each.value != [value]],
+        each=_OTHERS.__getitem__,
     ),
     "Of several filters only one counts.": seam(
-        "conditions",
-        lambda self, *_: self.usual()[self.value],
-        each={"first": slice(1), "last": slice(-1, None)},
+        "conditions", lambda value, usual: usual()[value], each={"first": slice(1), "last": slice(-1, None)}
     ),
     "Filters are heeded where page or size is named only.": where(
-        "conditions", lambda self, ctx, query: not query.keys() & {"page", "size"}, lambda *_: []
+        "conditions", lambda query: not query.keys() & {"page", "size"}, lambda *_: []
     ),
-    "The filters are applied to the page instead of to the list.": seam("page_of", _filtered_page),
+    "The filters are applied to the page instead of to the list.": seam(
+        "page_of",
+        lambda self, ctx, listing: [
+            record for record in _everything(self, ctx, listing) if record in self.fetch(ctx, listing)
+        ],
+    ),
     "From the second page on the filters are ignored.": where(
         "page_of",
-        lambda self, ctx, listing: listing.page > 1 and (listing.page - 1) * listing.size < listing.total,
+        lambda listing: listing.page > 1 and (listing.page - 1) * listing.size < listing.total,
         _everything,
     ),
     "With a filter page or size is ignored.": seams(
         {
             "read_query": _ignore_paging,
-            "list_document": lambda self, ctx: {**self.usual(), **ctx.notes.get("asked", {})},
+            "list_document": lambda ctx, usual: {**usual(), **ctx.notes.get("asked", {})},
         },
         each=("page", "size"),
     ),
     "total does not heed a filter.": seam(
-        "count", lambda self, ctx, *_: _total_without(self, ctx), each=FILTERS.__getitem__
+        "count", lambda self, ctx: _total_without(self, ctx), each=FILTERS.__getitem__
     ),
     "Where nothing matches, total does not heed a filter.": seam(
-        "count", lambda self, ctx, *_: self.usual() or _total_without(self, ctx), each=FILTERS.__getitem__
+        "count", lambda self, ctx, usual: usual() or _total_without(self, ctx), each=FILTERS.__getitem__
     ),
     "From the second page on total does not heed the status.": where(
         "count",
-        lambda self, ctx, listing: listing.page > 1,
+        lambda listing: listing.page > 1,
         lambda self, ctx, listing: _total(
             self, ctx, [each for each in listing.conditions if each.column != "status"]
         ),
     ),
-    "total does not heed the filters.": seam("count", lambda self, ctx, *_: _total(self, ctx)),
-    "pages does not heed the filters.": seam(
-        "pages", lambda self, ctx, listing: -(-_total(self, ctx) // listing.size)
-    ),
+    "total does not heed the filters.": seam("count", lambda self, ctx: _total(self, ctx)),
+    "pages heeds no filter.": seam("pages", lambda self, ctx, listing: -(-_total(self, ctx) // listing.size)),
     "A filtered page past the last has a total of 0.": envelope.sets(
-        {"total": 0, "pages": 0}, lambda self, ctx, shown: ctx.listing.conditions and not shown["items"]
+        {"total": 0, "pages": 0}, lambda ctx, shown: ctx.listing.conditions and not shown["items"]
     ),
-    "A date is at the other side of its border beside another filter.": seam(
-        "conditions",
-        _border,
+    "A date is at the other side of its border beside another filter.": beside(
+        lambda value, usual: [
+            each._replace(operator=value.get(each.operator, each.operator)) for each in usual()
+        ],
         each={"start_date exclusive": {">=": ">"}, "end_date inclusive": {"<": "<="}},
     ),
     "A period that ends before it begins is read as another one.": seam(
@@ -276,4 +260,139 @@ faults["list.filters-combine"] |= {
             "from its end": lambda dates: [Condition("created", ">=", dates["<"])],
         },
     ),
+}
+
+
+# ---------------------------------------------------------------------- dates
+
+
+SECOND = 1_000_000
+
+MINUTE = 60 * SECOND
+
+DAY = 86_400 * SECOND
+
+#: Kind -> condition for a start_date.
+STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
+    "exclusive": lambda condition, text: condition._replace(operator=">"),
+    "ignored": lambda condition, text: None,
+    "day": lambda condition, text: condition._replace(value=condition.value // DAY * DAY),
+    "second": lambda condition, text: condition._replace(value=condition.value // SECOND * SECOND),
+    "next second": lambda condition, text: condition._replace(value=-(-condition.value // SECOND) * SECOND),
+    "end": lambda condition, text: condition._replace(operator="<"),
+    "an hour": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
+    "an hour later": lambda condition, text: condition._replace(value=condition.value + 3600 * SECOND),
+}
+
+
+def comparing_texts(name: str, holds: Callable[[str, str], bool]) -> Row:
+    """Makes a row that compares timestamps and a filter as texts."""
+
+    def conditions(self: Any, ctx: Context, query: Query) -> list[Condition]:
+        ctx.notes["text"] = query.get(name, [""])[0]
+        others = {other: values for other, values in query.items() if other != name}
+        return self.usual(ctx, others)
+
+    def listed(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
+        text = ctx.notes["text"]
+        return [
+            each for each in records if not text or holds(self.timestamp_text(ctx, each["created"]), text)
+        ]
+
+    return seams({"conditions": conditions, "listed": listed}, base=Filtered)
+
+
+class StopsBeforeTheMinute(Faulty):
+    """Creates nothing in the last second of a minute, after which no date lies in the minute."""
+
+    def instant(self, ctx: Context) -> int:
+        now = super().instant(ctx)
+        return now - now % MINUTE // 2
+
+
+ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
+    "inclusive": lambda condition, text: condition._replace(operator="<="),
+    "ignored": lambda condition, text: None,
+    "end of day": lambda condition, text: condition._replace(value=-(-condition.value // DAY) * DAY),
+    "end of second": lambda condition, text: condition._replace(
+        value=condition.value // SECOND * SECOND + SECOND
+    ),
+    "second": lambda condition, text: condition._replace(value=condition.value // SECOND * SECOND),
+    "start": lambda condition, text: condition._replace(operator=">="),
+    "an hour": lambda condition, text: condition._replace(value=condition.value + 3600 * SECOND),
+    "an hour earlier": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
+    "nothing": lambda condition, text: condition._replace(value=0),
+}
+
+
+faults["list.date-offset"] |= {
+    "The offset of a date is ignored.": where(
+        "parameter",
+        lambda name: name.endswith("_date"),
+        lambda usual: (text := usual()) and re.sub("[+-][0-9]{2}:[0-9]{2}$", "Z", text),
+    ),
+    "Of the offset of a date only the hours are read.": where(
+        "date",
+        lambda query, name: query.get(name, [""])[0].endswith(":30"),
+        lambda query, name, usual: usual() + (1800 if query[name][0][-6] == "+" else -1800) * SECOND,
+    ),
+}
+
+
+for name, which, article, kinds, holds in (
+    ("start_date", "at or after", "A", STARTS, str.__ge__),
+    ("end_date", "before", "An", ENDS, str.__lt__),
+):
+    faults["list." + name.replace("_", "-")] |= {
+        f"{name} keeps other elements than those created {which} it.": changes(
+            name, lambda self, condition, text: self.value(condition, text), each=kinds
+        ),
+        f"{name} is refused.": refuses(name),
+        f"created and {name} are compared as texts, by which 00.5 is before 00.": comparing_texts(
+            name, holds
+        ),
+        f"{article} {name} in whole seconds is read as the beginning of its minute.": changes(
+            name,
+            lambda self, read, text: (
+                read if "." in text else read._replace(value=read.value // MINUTE * MINUTE)
+            ),
+            base=StopsBeforeTheMinute,
+        ),
+        f"{name} is read in whole milliseconds, though created shows microseconds.": changes(
+            name,
+            lambda self, read, text: read._replace(value=(read.value + self.value) // 1000 * 1000),
+            each={"cut": 0, "rounded up": 999},
+        ),
+        f"{name} is a microsecond off.": changes(
+            name,
+            lambda self, read, text: read._replace(value=read.value + self.value),
+            each={"earlier": -1, "later": 1},
+        ),
+    }
+
+
+faults["list.start-date"] |= {
+    "start_date goes by when an element was last changed.": where(
+        "start_date_condition",
+        lambda usual: usual(),
+        lambda self, ctx, usual: Condition(
+            "id",
+            "IN",
+            [
+                "",
+                *(
+                    each["id"]
+                    for each in ctx.store.select("payout_destination", self.list_parent(ctx))
+                    if each["updated"] >= usual().value
+                ),
+            ],
+        ),
+        operations=("listPayoutDestinations",),
+    )
+}
+
+faults["list.end-date"] |= {
+    "An end_date that is 0 in Unix time counts as none.": skipping(
+        "end_date_condition", lambda self, ctx, query: self.date(ctx, query, "end_date") == 0
+    )
 }

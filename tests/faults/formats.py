@@ -1,150 +1,124 @@
-"""Servers whose answers lack members, or have wrong types, ids and constants (section 2).
+"""Servers whose answers lack members, or have members of wrong types and formats (section 2).
 
 The tables are transcribed from the specification, not read from spec/schemas, so a gap in a schema shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from conformance.contract.fields import Field
+from conformance.contract import fields as contract
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.validation import FIELDS
-from tests.specification import ADDRESS, ANSWERS, BALANCE, RESOURCES, limits
+from conformance.world.bodies import CURRENCIES
+from tests.specification import ADDRESS, ANSWERS, BALANCE, BALANCE_MONEY, RESOURCES, Field, limits
 
-from .catalogue import Faulty, Row, faults, of, seam
-from .rows import EMBEDDING, Place, balance, document, embedded, lacking, skipping
+from .catalogue import Faulty, faults, of, seam
+from .rows import EMBEDDING, MISSING, document, each_of, inside, on_pages, skipping
 
+BALANCES = ("getAccountBalances",)
 
-def references(operation: str) -> list[str]:
-    """Returns the references to other resources whose id prefix is documented."""
-    return [name for name, field in RESOURCES[ANSWERS[operation]].items() if field.prefix and name != "id"]
+PAYMENTS = ("createPayout", "createPayin")
 
-
-def enumerations(operation: str) -> list[str]:
-    """Returns the members with documented values."""
-    return [name for name, field in RESOURCES[ANSWERS[operation]].items() if field.values]
-
-
-def members(operation: str) -> list[str]:
-    """Returns the members of the operation's answer, or of its list items."""
-    kind = ANSWERS[operation]
-    return list(ITEM_FIELDS[kind]) if operation.startswith("list") else list(RESOURCES[kind])
-
-
-Names = Callable[[str], Iterable[str]]
+#: Operations that answer with a beneficiary.
+_ADDRESSED = ("createBeneficiary", *EMBEDDING)
 
 #: A change of a member's value.
 Change = Callable[[Any], Any]
 
 
-def each_of(names: Names | Iterable[str], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
-    """Combines members that an operation shows with each of the ways."""
-    return lambda operation: {
-        f"{name} {how}": (name, way)
-        for name in (names(operation) if callable(names) else names)
-        for how, way in ways.items()
-    }
-
-
-def changing(each: Any, place: Place = document, **options: Any) -> Row:
-    """Makes a row that replaces the member `value[0]`, unless it is null, by `value[1]` of it."""
-    return place.sets(
-        lambda self, ctx, shown: {self.value[0]: self.value[1](shown[self.value[0]])},
-        lambda self, ctx, shown: shown.get(self.value[0]) is not None,
-        each=each,
-        **options,
-    )
-
-
-def setting(each: Any, place: Place = document, **options: Any) -> Row:
-    """Makes a row that sets the member `value[0]` to `value[1]`."""
-    return place.sets(lambda self, *_: {self.value[0]: self.value[1]}, each=each, **options)
-
-
-def _never_null(operation: str) -> list[str]:
-    fields = RESOURCES[ANSWERS[operation]]
-    return [name for name, field in fields.items() if not (field.nullable or field.sometimes)]
-
-
-def _plain(operation: str) -> list[str]:
-    """Returns the members whose type is not covered by another rule."""
-    special = {"id", "object", "status", "account_id", "bank_details", "addresses"}
-    special |= {*references(operation), *enumerations(operation)}
-    fields = RESOURCES[ANSWERS[operation]].values()
-    return [
-        field.name for field in fields if field.name not in special and field.type not in ("time", "money")
+def members(test: Callable[[Field], Any]) -> Callable[[str], list[str]]:
+    """Returns the members that an operation shows, in its items if it is a list, of which a test holds."""
+    return lambda operation: [
+        name
+        for name, field in RESOURCES[ANSWERS[operation]].items()
+        if test(field) and not (operation.startswith("list") and name not in ITEM_FIELDS[ANSWERS[operation]])
     ]
 
 
-#: A value of each wrong type.
-TYPED = {"number": 12345, "object": {"value": "x"}, "array": ["x"], "text": "text"}
+#: Members whose type is covered by another rule.
+_SPECIAL = ("id", "object", "status", "account_id", "bank_details", "addresses")
+
+
+def _plain(field: Field) -> bool:
+    special = field.name in _SPECIAL or field.prefix or field.values
+    return not special and field.type not in ("time", "money")
+
+
+def _never_null(field: Field) -> bool:
+    return not (field.nullable or field.sometimes)
 
 
 def _types(operation: str) -> dict[str, tuple[str, Any]]:
+    """Returns a value of each wrong type for each member."""
+    typed = {"number": 12345, "object": {"value": "x"}, "array": ["x"], "string": "text"}
     fields = RESOURCES[ANSWERS[operation]]
-    return {
-        f"{name} {how}": (name, value)
-        for name in _plain(operation)
-        for how, value in TYPED.items()
-        if how != {"string": "text"}.get(fields[name].type, fields[name].type)
-    }
+    cells = each_of(members(_plain), typed)(operation)
+    return {kind: cell for kind, cell in cells.items() if kind.split()[1] != fields[cell[0]].type}
 
 
-def _not_null(operation: str) -> dict[str, tuple[str, Any]]:
-    return {name: (name, None) for name in _plain(operation) if name in _never_null(operation)}
+def _forms(operation: str) -> dict[str, Any]:
+    kind = ANSWERS[operation]
+    names = [name for name in FORMS if name in RESOURCES[kind] and (name, kind) != ("currency", "wallet")]
+    return {kind: form for name in names for kind, form in each_of(name, FORMS[name])(operation).items()}
 
 
-#: Member -> texts in a wrong format. Only bank accounts have fiat currencies.
-FORMS = {
+def _fiat(form: str) -> Change:
+    """Returns the change of a currency that is none of a wallet."""
+    return lambda code: form if len(code) == 3 else code
+
+
+#: Member -> texts in a wrong format.
+FORMS: dict[str, Any] = {
     "country_code": ("USA", "U", "840", "United States"),
     "country": ("USA", "U", "840", "United States"),
-    "currency": ("DOLLAR", "US", "U5D", "840"),
+    "currency": {form: _fiat(form) for form in ("DOLLAR", "US", "U5D", "840")},
     "account_number_last4": ("12345", "****6789"),
     "clabe_last4": ("12345", "****6789"),
 }
 
 
-def _forms(operation: str) -> dict[str, tuple[str, str]]:
-    kind = ANSWERS[operation]
-    names = [name for name in FORMS if name in RESOURCES[kind] and (name, kind) != ("currency", "wallet")]
-    return {f"{name} {form or 'empty'}": (name, form) for name in names for form in FORMS[name]}
-
-
-def in_form(each: Any, place: Place, **options: Any) -> Row:
-    """Makes a row that shows a code or the last digits of a number in another form, but those of a crypto
-    currency."""
-    return place.sets(
-        lambda self, *_: {self.value[0]: self.value[1]},
-        lambda self, ctx, shown: (
-            self.value[0] != "currency" or shown.get("type", "bank_account") == "bank_account"
-        ),
-        each=each,
-        **options,
-    )
-
-
 class EndsBeforeLineFeed(Faulty):
     """A pattern for this field ends at a dollar sign: it matches before a line feed as well."""
 
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+    def check_value(self, ctx: Context, field: contract.Field, value: Any) -> None:
         super().check_value(ctx, field, value.removesuffix("\n") if field.name == self.value else value)
 
 
+_MISSING = {"missing": MISSING}
+
 faults["format.fields"] |= {
-    "A country or currency code or the last four digits of a number are of another form.": in_form(
-        _forms, document, operations=OPERATION_SETS["resource"]
+    "A member is missing.": document.changes(
+        each_of(members(_never_null), _MISSING),
+        each_of(inside("balances", BALANCE), _MISSING, BALANCES),
+        each_of(
+            inside("payout_destinations", "id object country type currency status is_default created"),
+            _MISSING,
+            EMBEDDING,
+        ),
     ),
-    "A code or the last four digits in an embedded payout destination are of another form.": in_form(
-        {name: (name, FORMS[name][0]) for name in ("country", "currency", "account_number_last4")},
-        embedded,
-        operations=EMBEDDING,
+    "A member is of another type, or null.": document.changes(
+        _types,
+        each_of(members(lambda field: _plain(field) and _never_null(field)), [None]),
+        each_of(inside("balances", "currency currency_type"), [None], BALANCES),
+        each_of(inside("address", ADDRESS), [12345], _ADDRESSED),
+        each_of("payout_destinations", {"of ids": lambda those: [one["id"] for one in those]}, EMBEDDING),
     ),
-    "The currency of a fiat balance is no code of three letters.": setting(
-        {form: ("currency", form) for form in FORMS["currency"]}, balance, operations=("getAccountBalances",)
+    "A code, or the last digits of a number, is of another form, or a member too long.": document.changes(
+        _forms,
+        each_of("payout_destinations.country", ["USA"], EMBEDDING),
+        each_of("payout_destinations.account_number_last4", ["12345"], EMBEDDING),
+        each_of("payout_destinations.currency", {"DOLLAR": _fiat("DOLLAR")}, EMBEDDING),
+        each_of("balances.currency", FORMS["currency"].keys(), BALANCES),
+        lambda operation: {
+            f"{name} too long": (name, "x" * (maximum + 1))
+            for name, maximum in limits(ANSWERS[operation]).items()
+        },
     ),
     "A code may have a line feed behind it, which is shown.": of(
         EndsBeforeLineFeed,
@@ -152,69 +126,33 @@ faults["format.fields"] |= {
             field.name for field in FIELDS.get(operation, ()) if field.code and operation != "createWallet"
         ],
     ),
-    "A documented member is missing.": document(lacking, each=_never_null),
-    "A documented member of an embedded payout destination is missing.": embedded(
-        lacking,
-        operations=EMBEDDING,
-        each=("id", "object", "country", "type", "currency", "status", "is_default", "created"),
-    ),
-    "A member of a balance is missing.": balance(lacking, operations=("getAccountBalances",), each=BALANCE),
-    "A member of a balance is null.": setting(
-        {name: (name, None) for name in ("currency", "currency_type")},
-        balance,
-        operations=("getAccountBalances",),
-    ),
-    "A documented member is of another type.": setting(_types),
-    "A documented member that is never null is null.": setting(_not_null),
-    "A member is longer than its maximum.": setting(
-        lambda operation: {
-            name: (name, "x" * (maximum + 1)) for name, maximum in limits(ANSWERS[operation]).items()
-        },
-        operations=OPERATION_SETS["resource"],
-    ),
     "A PATCH of null in a field that is never null is kept.": skipping(
         "check_null",
-        lambda self, ctx, field: field.name == self.value,
+        lambda field, value: field.name == value,
         operations=("updateBeneficiary",),
         each=[field.name for field in FIELDS["createBeneficiary"] if field.required],
-    ),
-    "A member of the address is a number.": document.sets(
-        lambda self, ctx, shown: {"address": {**shown["address"], self.value: 12345}},
-        operations=("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
-        each=ADDRESS,
-    ),
-    "payout_destinations holds ids instead of objects.": seam(
-        "destinations",
-        lambda self, *_: [destination["id"] for destination in self.usual()],
-        operations=EMBEDDING,
     ),
 }
 
 
 # ---------------------------------------------------------------------- object and ids
 
-#: Kind -> change of the constant of a type.
-OBJECTS: dict[str, Change] = {
-    "other": lambda name: "resource",
-    "capital": str.capitalize,
-    "plural": lambda name: f"{name}s",
-    "null": lambda name: None,
-    "number": lambda name: 1,
-}
-
 faults["format.object"] |= {
-    "object is not the constant of the type.": document.sets(
-        lambda self, ctx, shown: {"object": self.value(shown["object"])},
-        each=lambda operation: {} if operation == "listAccounts" else OBJECTS,
-    ),
-    "object of an account in a list is not the constant.": document.sets(
-        lambda self, *_: self.value,
-        operations=("listAccounts",),
-        each={"other": {"object": "customer_account"}, "null": {"object": None}},
-    ),
-    "object of an embedded payout destination is not the constant.": embedded.sets(
-        {"object": "destination"}, operations=EMBEDDING
-    ),
+    "object is not the constant of the type.": document.changes(
+        each_of(
+            "object",
+            {
+                "other": lambda name: "resource",
+                "capital": str.capitalize,
+                "plural": lambda name: f"{name}s",
+                "null": lambda name: None,
+                "number": lambda name: 1,
+            },
+            {*OPERATION_SETS["all"]} - {"listAccounts"},
+        ),
+        each_of("object", ("customer_account", None), ["listAccounts"]),
+        each_of("payout_destinations.object", ["destination"], EMBEDDING),
+    )
 }
 
 #: Kind -> change of an id.
@@ -233,18 +171,7 @@ PREFIXED: dict[str, Change] = {
 }
 
 
-def _ids(operation: str) -> dict[str, tuple[str, Any]]:
-    shown = members(operation)
-    free = {"account_id"} | ({"id"} if RESOURCES[ANSWERS[operation]]["id"].prefix == "acc_" else set())
-    return {
-        f"{name} {how}": (name, way)
-        for name in ("id", *references(operation), "account_id")
-        if name in shown
-        for how, way in (IDS if name in free else {**IDS, **PREFIXED}).items()
-    }
-
-
-def _ids_again(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+def _ids_again(self: Any, shown: dict[str, Any]) -> dict[str, Any]:
     """Returns an id that was shown before; `value` says how often one comes."""
     known = self.state.setdefault("ids", [])
     known.append(shown["id"])
@@ -252,20 +179,20 @@ def _ids_again(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]
 
 
 faults["format.id"] |= {
-    "An identifier is no string with the prefix of its type.": changing(_ids),
-    "The id of an embedded payout destination is no string with the prefix of its type.": changing(
-        {
-            "number": ("id", IDS["number"]),
-            "without prefix": ("id", PREFIXED["without prefix"]),
-        },
-        embedded,
-        operations=EMBEDDING,
-    ),
+    "An identifier is no string with the prefix of its type.": document.changes(
+        each_of(members(lambda field: field.prefix == "acc_" or field.name == "account_id"), IDS),
+        each_of(members(lambda field: field.prefix not in ("", "acc_")), IDS | PREFIXED),
+        each_of(
+            "payout_destinations.id",
+            {"number": IDS["number"], "without prefix": PREFIXED["without prefix"]},
+            EMBEDDING,
+        ),
+    )
 }
 
 faults["format.account-id"] |= {
-    "An account id does not start with acc_ or acct_.": changing(
-        {name: ("id", PREFIXED[name]) for name in ("without prefix", "other prefix", "capital", "hyphen")}
+    "An account id does not start with acc_ or acct_.": document.changes(
+        each_of("id", {kind: PREFIXED[kind] for kind in PREFIXED if kind != "prefix only"})
     )
 }
 
@@ -273,4 +200,198 @@ faults["format.id-unique"] |= {
     "Two resources have one id.": document.sets(
         _ids_again, each={"always one": 0, "by second request": 2, "by third request": 3}
     )
+}
+
+
+# ---------------------------------------------------------------------- timestamps
+
+#: Kind -> change of a timestamp.
+TIMES: dict[str, Change] = {
+    "no zone": lambda text: text.rstrip("Z"),
+    "offset": lambda text: text.replace("Z", "+00:00"),
+    "other offset": lambda text: text.replace("Z", "+02:00"),
+    "space": lambda text: text.replace("T", " "),
+    "small letters": lambda text: text.lower(),
+    "date": lambda text: text[:10],
+    "epoch": lambda text: 1_800_000_000,
+    "epoch text": lambda text: "1800000000",
+    "milliseconds": lambda text: 1_800_000_000_000,
+    "null": lambda text: None,
+    "empty": lambda text: "",
+    "no seconds": lambda text: text[:16] + "Z",
+    "basic": lambda text: re.sub("[-:]", "", text),
+    "month 13": lambda text: f"{text[:5]}13{text[7:]}",
+    "hour 25": lambda text: f"{text[:11]}25{text[13:]}",
+    "year 0": lambda text: f"0000{text[4:]}",
+    "year 1": lambda text: "0001-01-01T00:00:00Z",
+    "mail": lambda text: "Fri, 15 Jan 2027 08:00:00 GMT",
+}
+
+
+faults["format.timestamp"] |= {
+    "A timestamp is not ISO 8601 in UTC with Z.": document.changes(
+        each_of(members(lambda field: field.type == "time" and not field.nullable), TIMES),
+        each_of("balances.updated_at", TIMES, BALANCES),
+        each_of("submitted_at completed_at failed_at", ["soon"], ["createPayout"]),
+        each_of(inside("payout_destinations", "created updated"), {"offset": TIMES["offset"]}, EMBEDDING),
+    ),
+    "The elements of some pages show created with an offset.": on_pages.sets(
+        lambda shown: {"created": shown["created"][:-1] + "+00:00"}, operations=OPERATION_SETS["list"]
+    ),
+}
+
+#: Evaluated once, like a default in a class body.
+STARTED = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+
+
+def shifted(text: str, **by: float) -> str:
+    """Returns a timestamp shifted by a time, with its fraction unchanged."""
+    moved = datetime.fromisoformat(text[:19]) + timedelta(**by)
+    return moved.isoformat() + text[19:]
+
+
+#: Kind -> timestamp in place of the right one.
+LOCAL: dict[str, Change] = {
+    "the start of the process": lambda text: STARTED,
+    "local time, 2 hours ahead": lambda text: shifted(text, hours=2),
+    "local time, 5 hours behind": lambda text: shifted(text, hours=-5),
+}
+
+faults["format.timestamp-current"] |= {
+    "A new resource, or a balance, shows another time than that of its change.": document.changes(
+        each_of("created", LOCAL, OPERATION_SETS["create"]),
+        each_of("initiated_at", LOCAL, ["createPayout"]),
+        each_of(
+            "balances.updated_at",
+            {
+                "the beginning of the epoch": lambda text: "1970-01-01T00:00:00Z",
+                "local time, hours ahead": LOCAL["local time, 2 hours ahead"],
+            },
+            BALANCES,
+        ),
+    ),
+    "updated lies some time before created, or ahead.": document.sets(
+        lambda shown, value: {"updated": shifted(shown["created"], **value)},
+        operations=[name for name in OPERATION_SETS["all"] if name not in ("createPayin", *BALANCES)],
+        each={"years": {"days": -800}, "two seconds": {"seconds": -2}, "hours ahead": {"hours": 2}},
+    ),
+}
+
+
+# ---------------------------------------------------------------------- amounts, nulls, enumerations
+
+#: Kind -> change of an amount.
+AMOUNTS: dict[str, Change] = {
+    "number": float,
+    "integer": lambda text: int(float(text)),
+    "null": lambda text: None,
+    "empty": lambda text: "",
+    "exponent": lambda text: f"{float(text):e}",
+    "comma": lambda text: text.replace(".", ",") + ",0" * ("." not in text),
+    "currency": lambda text: f"{text} USD",
+    "sign": lambda text: f"+{text}",
+    "grouped": lambda text: f"1,000{text}",
+    "space": lambda text: f" {text}",
+    "no digit": lambda text: ".5",
+    "object": lambda text: {"amount": text},
+}
+
+
+def _of_nothing(way: Any) -> Change:
+    return lambda text: text if float(text) else way
+
+
+faults["format.money"] |= {
+    "An amount is no string that holds a plain decimal.": document.changes(
+        each_of("amount", AMOUNTS, PAYMENTS),
+        each_of("amount_in_usd", AMOUNTS, ["createPayout"]),
+        each_of(inside("balances", BALANCE_MONEY), AMOUNTS, BALANCES),
+    ),
+    "An amount of a balance is no string that holds a plain decimal where it is zero.": document.changes(
+        each_of(
+            inside("balances", "available_balance total_balance"),
+            {kind: _of_nothing(way) for kind, way in {"null": None, "exponent": "0E-8", "number": 0}.items()},
+        ),
+        operations=BALANCES,
+        also=("format.fields",),
+    ),
+    "An amount may have a line feed behind it, which is shown.": of(
+        EndsBeforeLineFeed, operations=PAYMENTS, each=("amount",)
+    ),
+}
+
+
+_ABSENT = {"missing": lambda member: MISSING if member is None else member}
+
+faults["format.nullable"] |= {
+    "A member that has no value is missing.": document.changes(
+        each_of(
+            # The network of a payout destination may be absent, since it does not always apply.
+            members(lambda field: field.nullable and field.name != "network"),
+            _ABSENT,
+            (*_ADDRESSED, "createPayoutDestination", "createPayout"),
+        ),
+        nulls=True,
+    ),
+    "What a business has no value of is missing.": document.changes(
+        each_of("title middle_name", _ABSENT, ("createBeneficiary", "getBeneficiary")),
+        test=lambda shown: shown["beneficiary_type"] == "business",
+        nulls=True,
+    ),
+    "A tag that has no value is missing.": seam(
+        "addresses",
+        lambda usual: [{"address": wallet["address"]} for wallet in usual()],
+        operations=("createWallet",),
+    ),
+}
+
+
+faults["format.enum"] |= {
+    "An enumerated member holds a value that is not listed.": document.changes(
+        each_of(
+            members(lambda field: field.values),
+            {"unlisted": "archived", "capitals": str.upper, "empty": "", "number": 1},
+        ),
+        each_of(members(lambda field: field.values and not field.sometimes), [None]),
+        each_of("status", ("disabled by", "suspended"), ["createPayoutDestination"]),
+        each_of(inside("payout_destinations", "status type"), ["archived"], EMBEDDING),
+    )
+}
+
+
+# ---------------------------------------------------------------------- bank details
+
+faults["format.bank-details"] |= {
+    "bank_details, or a member of it, is of another type.": document.changes(
+        each_of("bank_details", {"null": None, "text": "DE89", "array": lambda details: [details]}),
+        each_of(inside("bank_details", "iban bic bank_name account_number routing_number"), (12345, {})),
+        each_of(
+            "bank_details.ibans",
+            {
+                "text": "DE89370400440532013000",
+                "of numbers": [1],
+                "of objects": [{"iban": "DE89370400440532013000"}],
+            },
+        ),
+    ),
+    "bank_details is an empty array in this currency.": document.sets(
+        {"bank_details": []}, lambda shown, value: shown["currency"] == value, each=CURRENCIES
+    ),
+}
+
+faults["format.iban"] |= {
+    "An IBAN in bank_details has another form.": document.sets(
+        lambda shown, value: {"bank_details": {**shown["bank_details"], "iban": value, "ibans": [value]}},
+        each={
+            "words": "not available",
+            "empty": "",
+            "an account number": "37040044053201",
+            "no check digits": "DEXX370400440532013000",
+            "too long": "DE89" + "3" * 31,
+            "masked": "DE89**************3000",
+        },
+    ),
+    "One of the ibans has another form.": document.changes(
+        each_of("bank_details.ibans", {"none": lambda ibans: [*(ibans or ()), "none"]}), nulls=True
+    ),
 }

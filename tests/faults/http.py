@@ -11,9 +11,8 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import KINDS
 
 from .catalogue import Row, faults
-from .crashes import POSTS
 from .harness import NO_ANSWER
-from .rows import answer, refusing, succeeded, where
+from .rows import MISSING, each_of, refusing, shown_as, succeeded, turn, where
 from .signatures import body_forms
 
 
@@ -21,35 +20,32 @@ def successes(change: Callable[[Any, Response], Response], **options: Any) -> Ro
     """Makes a row that changes successes as the last step."""
     return where(
         "finish",
-        lambda self, ctx, response: succeeded(response),
-        lambda self, ctx, response: change(self, response),
+        lambda response: succeeded(response),
+        lambda self, response: change(self, response),
         **options,
     )
 
 
-#: Kind -> body of a success.
-SUCCESSES: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda body: b"",
-    "text": lambda body: b"OK",
-    "cut": lambda body: body[:-1],
-    "more behind": lambda body: body + b"}",
-    "page": lambda body: b"<!doctype html><title>Done</title>",
-    "script": lambda body: b")]}'," + body,
-    "single quotes": lambda body: body.replace(b'"', b"'"),
-    "twice": lambda body: body * 2,
-    "byte order mark": lambda body: b"\xef\xbb\xbf" + body,
-    "UTF-16": lambda body: body.decode().encode("utf-16"),
-    "Latin-1": lambda body: b'{"city":"K\xf6ln",' + body[1:],
-    **{
-        literal: lambda body, literal=literal: b'{"load":%s,' % literal.encode() + body[1:]  # type: ignore[misc]
-        for literal in ("NaN", "Infinity", "-Infinity")
-    },
-}
-
 faults["http.success-json"] |= {
     "A success has no JSON body.": successes(
         lambda self, response: Response(response.status, response.headers, self.value(response.body)),
-        each=SUCCESSES,
+        each={
+            "empty": lambda body: b"",
+            "text": lambda body: b"OK",
+            "cut": lambda body: body[:-1],
+            "more behind": lambda body: body + b"}",
+            "page": lambda body: b"<!doctype html><title>Done</title>",
+            "script": lambda body: b")]}'," + body,
+            "single quotes": lambda body: body.replace(b'"', b"'"),
+            "twice": lambda body: body * 2,
+            "byte order mark": lambda body: b"\xef\xbb\xbf" + body,
+            "UTF-16": lambda body: body.decode().encode("utf-16"),
+            "Latin-1": lambda body: b'{"city":"K\xf6ln",' + body[1:],
+            **{
+                literal: lambda body, literal=literal: b'{"load":%s,' % literal.encode() + body[1:]
+                for literal in ("NaN", "Infinity", "-Infinity")
+            },
+        },
     ),
     "A success has no body, as its status says.": successes(lambda self, response: Response(204)),
     "What is done is answered with 3xx.": successes(
@@ -57,46 +53,32 @@ faults["http.success-json"] |= {
     ),
 }
 
-#: Kind -> answers with a wrong declaration.
-WHICH: dict[str, Callable[[int], bool]] = {
-    "successes": lambda status: 200 <= status < 300,
-    "authentication errors": lambda status: status == 401,
-    "other errors": lambda status: status in (400, 403, 404, 409, 422),
-}
-
-DECLARED = (
-    *("text/html; charset=utf-8", "text/plain", "", "text/json", "application/vnd.api+json"),
-    *("application/problem+json", "application/jsonp", "application/json-seq"),
-)
 
 faults["http.content-type"] |= {
     "Some answers are not declared as application/json.": where(
         "finish",
-        lambda self, ctx, response: self.value[0](response.status),
-        lambda self, ctx, response: response.with_header(b"content-type", self.value[1].encode() or None),
+        lambda response, value: value[0](response.status),
+        lambda response, value: response.with_header(b"content-type", value[1].encode() or None),
         each={
             f"{which}: {declared}": (of_status, declared)
-            for which, of_status in WHICH.items()
-            for declared in DECLARED
+            for which, of_status in {
+                "successes": lambda status: 200 <= status < 300,
+                "authentication errors": lambda status: status == 401,
+                "other errors": lambda status: status in (400, 403, 404, 409, 422),
+            }.items()
+            for declared in (
+                *("text/html; charset=utf-8", "text/plain", "", "text/json", "application/vnd.api+json"),
+                *("application/problem+json", "application/jsonp", "application/json-seq"),
+            )
         },
     ),
     "The answer to a repeated POST is not declared as application/json.": where(
         "finish",
-        lambda self, ctx, response: ctx.replayed,
-        lambda self, ctx, response: response.with_header(b"content-type", b"application/octet-stream"),
-        operations=POSTS,
+        lambda ctx: ctx.replayed,
+        lambda response: response.with_header(b"content-type", b"application/octet-stream"),
+        operations=OPERATION_SETS["post"],
     ),
 }
-
-
-def _with(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
-    """Replaces a member of an error; "missing" removes it."""
-
-    def shape(error: dict[str, Any]) -> Any:
-        changed = {**error, name: value}
-        return {"error": {key: member for key, member in changed.items() if member != "missing"}}
-
-    return shape
 
 
 #: Kind -> body of an error.
@@ -108,9 +90,10 @@ SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "problem": lambda error: {"title": error["code"], "status": 400},
     "null": lambda error: None,
     **{
-        f"{name} {how}": _with(name, value)
-        for name in ("type", "code", "message")
-        for how, value in (("missing", "missing"), ("null", None), ("number", 4), ("array", ["x"]))
+        kind: lambda error, changed=changed: {"error": shown_as(error, *changed)}  # type: ignore[misc]
+        for kind, changed in each_of(
+            "type code message", {"missing": MISSING, "null": None, "number": 4, "array": ["x"]}
+        )("createAccount").items()
     },
 }
 
@@ -143,44 +126,42 @@ def _families(operation: str) -> dict[str, tuple[str, str]]:
 faults["error.shape"] |= {
     "Some errors have another body.": where(
         "error_document",
-        lambda self, ctx, refusal: refusal.kind in FAMILIES[self.value[0]],
-        lambda self, *_: SHAPES[self.value[1]](self.usual()["error"]),
+        lambda refusal, value: refusal.kind in FAMILIES[value[0]],
+        lambda value, usual: SHAPES[value[1]](usual()["error"]),
         each=_families,
     ),
     "Some errors have no JSON body.": where(
         "render_refusal",
-        lambda self, ctx, refusal: refusal.kind in FAMILIES[self.value[0]],
-        lambda self, *_: Response((made := self.usual()).status, made.headers, self.value[1]),
+        lambda refusal, value: refusal.kind in FAMILIES[value[0]],
+        lambda value, usual: Response((made := usual()).status, made.headers, value[1]),
         each={"authentication": ("authentication", b""), "unknown": ("unknown", b"Not found")},
     ),
 }
 
 
-def _lost(self: Any, ctx: Context, response: Response) -> Response:
-    answered = self.state["answered"] = self.state.get("answered", 0) + 1
-    return response.with_header(NO_ANSWER, b"1") if answered % self.value == 0 else response
-
-
 faults["operation.missing"] |= {
-    "The operation does not exist: its path is answered like any undocumented one.": refusing(
-        "stages", "unknown_path"
-    ),
+    "The operation does not exist: its path is answered like any other.": refusing("stages", "unknown_path")
 }
 
 faults["http.lost-requests"] |= {
-    "One of so many requests is not answered; sent once more, it is.": answer(_lost, each=(8, 15))
+    "One of so many requests is not answered; sent once more, it is.": where(
+        "finish",
+        lambda self: turn(self) % self.value == 0,
+        lambda response: response.with_header(NO_ANSWER, b"1"),
+        each=(8, 15),
+    )
 }
 
 faults["http.charset-parameter"] |= {
     "A media type with a parameter is not supported.": refusing(
         "check_content_type",
-        (415, "validation_error", "unsupported_media_type"),
-        lambda self, ctx: (ctx.header(b"content-type") or "application/json").lower() != "application/json",
+        "415 validation_error unsupported_media_type",
+        lambda ctx: (ctx.header(b"content-type") or "application/json").lower() != "application/json",
     ),
     "Of all parameters only a charset in upper case is known.": refusing(
         "check_content_type",
-        (400, "validation_error", "unsupported_charset"),
-        lambda self, ctx: "charset=utf-8" in (ctx.header(b"content-type") or ""),
+        "400 validation_error unsupported_charset",
+        lambda ctx: "charset=utf-8" in (ctx.header(b"content-type") or ""),
     ),
 }
 
@@ -190,15 +171,11 @@ def chunked(ctx: Context) -> bool:
 
 
 faults["http.chunked-body"] |= {
-    "A body without a length is refused.": refusing(
-        "authenticate", (411, "validation_error", "length_required"), lambda self, ctx: chunked(ctx)
-    ),
-    "A body without a length is signed as empty.": where(
-        "signed_body", lambda self, ctx: chunked(ctx), lambda *_: b""
-    ),
+    "A chunked body is refused.": refusing("authenticate", "411 validation_error length_required", chunked),
+    "A chunked body is signed as empty.": where("signed_body", chunked, lambda *_: b""),
     "A body without a length is signed as its JSON, written again.": where(
         "signed_body",
-        lambda self, ctx: chunked(ctx) and ctx.request.body.startswith(b"{"),
-        lambda self, ctx: body_forms(ctx).get("compact", ctx.request.body),
+        lambda ctx: chunked(ctx) and ctx.request.body.startswith(b"{"),
+        lambda ctx: body_forms(ctx).get("compact", ctx.request.body),
     ),
 }

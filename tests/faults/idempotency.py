@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
@@ -12,14 +11,14 @@ from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, faults, refuse, seam
+from .catalogue import Faulty, fault, faults, refuse, seam, seams, wrong
 from .rows import before, refusing, refusing_otherwise, skipping, where
 
 faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
     "A POST without a key is performed.": skipping("on_missing_key"),
     "A key is taken from another header where Idempotency-Key is missing.": seam(
         "on_missing_key",
-        lambda self, ctx: ctx.header(self.value) or self.usual(),
+        lambda ctx, value, usual: ctx.header(value) or usual(),
         each={"X-Idempotency-Key": b"x-idempotency-key", "X-Request-Id": b"x-request-id"},
     ),
 }
@@ -45,7 +44,7 @@ KEYS = {
 
 def _parsed(self: Any, *_: Any) -> str | None:
     try:
-        return self.usual()  # type: ignore[no-any-return]
+        return self.usual()
     except Refusal:
         return None
 
@@ -55,20 +54,19 @@ def _of_this_form(self: Any, ctx: Context, text: str) -> bool:
 
 
 faults["idempotency.key-invalid"] |= {
-    "A key that is no UUID is accepted.": where(
-        "parse_key", _of_this_form, lambda self, ctx, text: text, each=KEYS
-    ),
-    "A key that is no UUID is ignored: the request is performed as without a key.": seam(
-        "parse_key", _parsed
-    ),
+    "A key that is no UUID is accepted.": where("parse_key", _of_this_form, lambda text: text, each=KEYS),
+    "A key that is no UUID is ignored.": seam("parse_key", _parsed),
     "A key that is no UUID is refused with another type or code.": refusing_otherwise(
         "parse_key",
-        each={
-            "type": (400, "idempotency_error", "invalid_idempotency_key"),
-            "code": (400, "validation_error", "invalid_key"),
-            "conflict": (400, "idempotency_error", "idempotency_key_conflict"),
-            "neither": (400, "validation_error", "invalid_field"),
-        },
+        each=wrong(
+            "400 validation_error invalid_idempotency_key",
+            *(
+                "idempotency_error",
+                "invalid_key",
+                "idempotency_error idempotency_key_conflict",
+                "invalid_field",
+            ),
+        ),
     ),
 }
 
@@ -84,33 +82,9 @@ REFUSED = {
 }
 
 
-#: Kind -> part of a key by which two are one.
-PARTS: dict[str, Callable[[str], str]] = {
-    "first 8": lambda key: key[:8],
-    "first 18": lambda key: key[:18],
-    "first 35": lambda key: key[:35],
-    "last 12": lambda key: key[-12:],
-    "last 35": lambda key: key[-35:],
-    "all but the middle": lambda key: key[:8] + key[-12:],
-}
-
-#: Kind -> spellings of the header's name that are known.
-SPELLINGS = {
-    "documented": (b"Idempotency-Key",),
-    "all but capitals": (b"Idempotency-Key", b"idempotency-key"),
-}
-
-
 def _resembles_a_used_one(self: Any, ctx: Context) -> bool:
     rows = ctx.store.query("SELECT key FROM answers WHERE scope = ?", self.answer_scope(ctx))
     return any(sum(a != b for a, b in zip(key, ctx.key or "", strict=True)) == 1 for (key,) in rows)
-
-
-def _overlook(self: Any, ctx: Context) -> None:
-    """Drops a key whose header's name has another spelling."""
-    named = [name for name, _ in ctx.request.headers if name.lower() == b"idempotency-key"]
-    if named and named[0] not in self.value:
-        ctx.headers.pop(b"idempotency-key")
 
 
 faults["idempotency.key-accepted"] |= {
@@ -119,13 +93,18 @@ faults["idempotency.key-accepted"] |= {
     ),
     "Two keys that differ in some places only count as one.": seam(
         "parse_key",
-        lambda self, *_: self.value(self.usual() or ""),
+        lambda value, usual: value(usual() or ""),
         operations=OPERATION_SETS["create"],
-        each=PARTS,
+        each={
+            "first 8": lambda key: key[:8],
+            "first 18": lambda key: key[:18],
+            "first 35": lambda key: key[:35],
+            "last 12": lambda key: key[-12:],
+            "last 35": lambda key: key[-35:],
+            "all but the middle": lambda key: key[:8] + key[-12:],
+        },
     ),
-    "A request with a valid key is refused as a conflict.": refusing(
-        "stored_answer", "idempotency_key_conflict"
-    ),
+    "A request with a new key is a conflict.": refusing("stored_answer", "idempotency_key_conflict"),
     "A key that resembles a used one is a conflict.": where(
         "stored_answer",
         _resembles_a_used_one,
@@ -133,7 +112,15 @@ faults["idempotency.key-accepted"] |= {
         operations=("createAccount", "createBeneficiary", "createWallet"),
     ),
     "Idempotency-Key is found under the documented spelling of its name and under no, or one, other.": before(
-        "replay", _overlook, each=SPELLINGS
+        "replay",
+        lambda ctx: ctx.headers.pop(b"idempotency-key"),
+        lambda ctx, value: any(
+            name.lower() == b"idempotency-key" and name not in value for name, _ in ctx.request.headers
+        ),
+        each={
+            "documented": (b"Idempotency-Key",),
+            "all but capitals": (b"Idempotency-Key", b"idempotency-key"),
+        },
     ),
 }
 
@@ -154,28 +141,6 @@ faults["idempotency.key-other-uuids"] |= {
 
 
 # ---------------------------------------------------------------------- another organization's keys
-
-
-@fault("idempotency.other-organization")
-class SharesAnswers(Faulty):
-    """A key that another organization used is answered with its response."""
-
-    def answer_scope(self, ctx: Context) -> str:
-        return ctx.operation
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return super().same_body(ctx, answer) or (
-            ctx.organization is not None and (ctx.store.answer(self._own_scope(ctx), ctx.key or "") is None)
-        )
-
-    def _own_scope(self, ctx: Context) -> str:
-        assert ctx.organization is not None
-        return f"{ctx.organization.id} used"
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        if ctx.key is not None and ctx.first_use:
-            ctx.store.keep_answer(self._own_scope(ctx), ctx.key, Answer(b"", 200, b""))
 
 
 class SharesKeys(Faulty):
@@ -224,29 +189,34 @@ class KeysBeforeOwners(Faulty):
         return Response(answer.status, [JSON_TYPE], answer.body) if answer else super().replay(ctx)
 
 
-@fault("idempotency.other-organization")
-class KeepsRefusals(Faulty):
-    """The refusal of another organization's request is what its path and key bring from then on."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        super().refused(ctx, refusal)
-        if refusal.kind == "foreign_parent":
-            self.state[ctx.path, (ctx.header(b"idempotency-key") or "").lower()] = refusal
-
-    def stored_answer(self, ctx: Context) -> Answer | None:
-        refusal = self.state.get((ctx.path, ctx.key))
-        return refuse(refusal) if refusal else super().stored_answer(ctx)
-
-
-def _forget_others(self: Any, ctx: Context, response: Response) -> None:
-    if ctx.first_use and ctx.organization is not None:
-        sql = "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?"
-        ctx.store.change(sql, ctx.key, f"{ctx.organization.id}%")
-
-
 faults["idempotency.other-organization"] |= {
+    "A key that another organization used is answered with its response.": seams(
+        {
+            "answer_scope": lambda ctx: ctx.operation,
+            "same_body": lambda self, ctx, usual: usual() or (ctx.organization.id, ctx.key) not in self.state,
+            "remember": lambda self, ctx, usual: (
+                self.state.update({(ctx.organization.id, ctx.key): True} if ctx.first_use else {}) or usual()
+            ),
+        }
+    ),
+    "The refusal of another organization's request is what its path and key bring from then on.": seams(
+        {
+            "refused": lambda self, ctx, refusal: self.state.update(
+                {(ctx.path, (ctx.header(b"idempotency-key") or "").lower()): refusal}
+                if refusal.kind == "foreign_parent"
+                else {}
+            ),
+            "stored_answer": lambda self, ctx, usual: (
+                refuse(refusal) if (refusal := self.state.get((ctx.path, ctx.key))) else usual()
+            ),
+        }
+    ),
     "A key belongs to the organization that used it last: the first one's response is forgotten.": before(
-        "remember", _forget_others
+        "remember",
+        lambda ctx: ctx.store.change(
+            "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?", ctx.key, f"{ctx.organization.id}%"
+        ),
+        lambda ctx: ctx.first_use,
     ),
     "A key that another organization used is refused.": refusing(
         "stored_answer",
@@ -254,5 +224,5 @@ faults["idempotency.other-organization"] |= {
         each=("idempotency_key_conflict", "foreign_parent"),
         base=SharesKeys,
     ),
-    "A key is one for all organizations and accounts.": seam("answer_scope", lambda self, ctx: ctx.operation),
+    "A key is one for all organizations and accounts.": seam("answer_scope", lambda ctx: ctx.operation),
 }

@@ -9,7 +9,6 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
@@ -17,7 +16,7 @@ from conformance.reference.seams.idempotency import Idempotency
 from conformance.reference.seams.validation import FIELDS
 
 from .authentication import first_organization
-from .catalogue import Faulty, Only, Row, fault, faults, of, refuse, seam
+from .catalogue import Call, Faulty, Only, Row, faults, of, refuse, seam, wrong
 from .rows import after, always, passing
 from .tenancy import AsksForFunds, caller_is
 
@@ -25,8 +24,7 @@ RULE = "auth.nonce-replay"
 
 ALSO = ("auth.nonce-replay-idempotent", "auth.nonce-race")
 
-#: Kind -> scope within which a nonce is unique, beside the organization; one that is equal for all requests
-#: of the operation and of others is no restriction.
+#: Kind -> scope within which a nonce is unique beside the organization, if it is one of several.
 NONCE_SCOPES: dict[str, Callable[[Context], Any] | Only] = {
     "operation": lambda ctx: ctx.operation,
     "method": lambda ctx: ctx.request.method,
@@ -39,34 +37,15 @@ NONCE_SCOPES: dict[str, Callable[[Context], Any] | Only] = {
 
 _WITH_BODY = [name for name, operation in OPERATIONS.items() if operation.request_schema is not None]
 
-#: Kind -> refusals that a request can get after authentication.
-REFUSALS: dict[str, tuple[str, ...] | Only] = {
-    "a parent": ("unknown_parent",),
-    "a foreign parent": ("foreign_parent",),
-    "malformed JSON": Only(("malformed_body",), _WITH_BODY),
-    "a field": Only(("invalid_field",), _WITH_BODY),
-    "a body that is no object": Only(("body_not_object",), _WITH_BODY),
-    "its key": Only(("invalid_idempotency_key",), OPERATION_SETS["post"]),
-    "a conflict": Only(("idempotency_key_conflict",), {*_WITH_BODY} & {*OPERATION_SETS["post"]}),
-    "a child": Only(
-        ("missing_child",), [name for name, each in OPERATIONS.items() if len(each.path_parameters) > 1]
-    ),
-    "its query": Only(("invalid_parameter",), OPERATION_SETS["list"]),
-    "its payee": Only(
-        ("payout_beneficiary", "payout_destination"),
-        [name for name in OPERATIONS if TRAITS[name].draws_on_funds],
-    ),
-}
 
-
-def _forget(self: Any, ctx: Context, *_: Any) -> None:
+def _forget(self: Any, ctx: Context) -> None:
     """Forgets the nonce of a request."""
     ctx.store.change("DELETE FROM nonces WHERE nonce = ?", self.authentication_header(ctx, signing.NONCE))
 
 
-def forgetting(test: Callable[..., Any], name: str = "refused", **options: Any) -> Row:
+def forgetting(test: Call, name: str = "refused", **options: Any) -> Row:
     """Makes a row that forgets the nonce of a request, after a step, where a test holds."""
-    return after(name, lambda self, *given: _forget(self, *given) if test(self, *given) else None, **options)
+    return after(name, _forget, test, **options)
 
 
 class Processes(Faulty):
@@ -80,63 +59,45 @@ class Processes(Faulty):
         return int(ctx.notes["process"])
 
 
-@fault(RULE, each=lambda operation: ["POST" if OPERATIONS[operation].method == "GET" else "GET"])
-class ForgetsMethod(Faulty):
-    """A nonce that was used with this method, in another operation, may be used here."""
-
-    everywhere = True
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        known = self.state.setdefault(nonce, (ctx.operation, ctx.request.method))
-        claimed = super().claim_nonce(ctx, nonce)
-        return claimed or (self.here(ctx) and known[0] != ctx.operation and known[1] == self.value)
-
-
-@fault(RULE)
-class MethodsApart(Faulty):
-    """Nonces are remembered for each method apart, on all operations."""
-
-    everywhere = True
-
-    def nonce_scope(self, ctx: Context) -> str:
-        return f"{super().nonce_scope(ctx)} {ctx.request.method}"
-
-
-def _unlike_the_last(self: Any, ctx: Context, nonce: str) -> bool:
-    last, self.state["last"] = self.state.get("last"), nonce
-    return bool(nonce != last)
+def _used_with_the_method(self: Any, ctx: Context, nonce: str) -> bool:
+    """Returns True for a nonce that another operation used with the method `value`."""
+    known = self.state.setdefault(nonce, (ctx.operation, ctx.request.method))
+    return bool(self.here(ctx) and known[0] != ctx.operation and known[1] == self.value)
 
 
 def _claim_here(self: Any, ctx: Context, nonce: str) -> bool:
     return ctx.store.claim_nonce(self.operation, nonce, ctx.now, self.nonce_expiry(ctx))
 
 
-def _claim_anew(self: Any, ctx: Context, nonce: str) -> bool:
-    self.usual()
-    return _claim_here(self, ctx, nonce)
-
-
 def _claimed(self: Any, ctx: Context, nonce: str) -> bool:
     return ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
 
 
-def _past_the_last(self: Any, ctx: Context) -> bool:
-    return ctx.listing is not None and ctx.listing.page > 1 and not ctx.listing.records
-
-
 faults[RULE] |= {
+    "A nonce that was used with this method, in another operation, may be used here.": seam(
+        "claim_nonce",
+        lambda self, ctx, nonce, usual: _used_with_the_method(self, ctx, nonce) | usual(),
+        everywhere=True,
+        each=lambda operation: ["POST" if OPERATIONS[operation].method == "GET" else "GET"],
+    ),
+    "Nonces are remembered for each method apart, on all operations.": seam(
+        "nonce_scope", lambda ctx, usual: f"{usual()} {ctx.request.method}", everywhere=True
+    ),
     "A nonce may be used here, whatever it was used for before.": passing("claim_nonce", always, also=ALSO),
-    "A nonce that was used for another operation may be used here once.": seam("claim_nonce", _claim_anew),
+    "A nonce that was used for another operation may be used here once.": seam(
+        "claim_nonce", lambda self, ctx, nonce, usual: (usual(), _claim_here(self, ctx, nonce))[1]
+    ),
     "A nonce that was used here may be used for other operations.": seam(
         "claim_nonce", lambda self, *given: not _claimed(self, *given) and _claim_here(self, *given)
     ),
     "A nonce that was used here is not remembered.": seam(
         "claim_nonce", lambda self, *given: not _claimed(self, *given), also=ALSO
     ),
-    "Of the nonces used here only the last one is remembered.": seam("claim_nonce", _unlike_the_last),
+    "Of the nonces used here only the last one is remembered.": seam(
+        "claim_nonce", lambda self, nonce: (self.state.get("last") != nonce, self.state.update(last=nonce))[0]
+    ),
     "The nonce of some requests is not looked at.": passing(
         "claim_nonce",
-        lambda self, ctx, *_: self.value(ctx),
         each={
             "with a long body": Only(lambda ctx: len(ctx.request.body) > 2000, FIELDS),
             "with a filter": Only(lambda ctx: b"status" in ctx.query, OPERATION_SETS["list"]),
@@ -144,46 +105,55 @@ faults[RULE] |= {
         },
     ),
     "The nonce of a request for a page past the last may be used again.": forgetting(
-        _past_the_last, "list_records", operations=OPERATION_SETS["list"]
+        lambda ctx: ctx.listing is not None and ctx.listing.page > 1 and not ctx.listing.records,
+        "list_records",
+        operations=OPERATION_SETS["list"],
     ),
     "The nonce of a request that repeats another with its key may be used again.": forgetting(
         always, "replayed", operations=OPERATION_SETS["post"]
     ),
     "The nonce of a PATCH that changes nothing may be used again.": forgetting(
-        lambda self, ctx: not ctx.values, "update_beneficiary", operations=("updateBeneficiary",)
+        lambda ctx: not ctx.values, "update_beneficiary", operations=("updateBeneficiary",)
     ),
     "The nonce of a payout that is refused for lack of funds may be used again.": forgetting(
-        lambda self, ctx, refusal: refusal.kind == "insufficient_funds",
-        base=AsksForFunds,
-        operations=("createPayout",),
+        lambda refusal: refusal.kind == "insufficient_funds", base=AsksForFunds, operations=("createPayout",)
     ),
     "The nonce of a request that was refused after authentication may be used again.": forgetting(
-        lambda self, ctx, refusal: refusal.type != "authentication_error"
+        lambda refusal: refusal.type != "authentication_error"
     ),
     "The nonce of a request that was refused for one thing may be used again.": forgetting(
-        lambda self, ctx, refusal: refusal.kind in self.value, each=REFUSALS
+        lambda refusal, value: refusal.kind in value.split(),
+        each={
+            "a parent": "unknown_parent",
+            "a foreign parent": "foreign_parent",
+            "malformed JSON": Only("malformed_body", _WITH_BODY),
+            "a field": Only("invalid_field", _WITH_BODY),
+            "a body that is no object": Only("body_not_object", _WITH_BODY),
+            "its key": Only("invalid_idempotency_key", OPERATION_SETS["post"]),
+            "a conflict": Only("idempotency_key_conflict", {*_WITH_BODY} & {*OPERATION_SETS["post"]}),
+            "a child": Only("missing_child", OPERATION_SETS["child"]),
+            "its query": Only("invalid_parameter", OPERATION_SETS["list"]),
+            "its payee": Only("payout_beneficiary payout_destination", ["createPayout"]),
+        },
     ),
     "A nonce is remembered together with something else of the request, here only.": seam(
-        "nonce_scope", lambda self, ctx: f"{self.usual()} {self.value(ctx)}", each=NONCE_SCOPES, also=ALSO
+        "nonce_scope", lambda ctx, value, usual: f"{usual()} {value(ctx)}", each=NONCE_SCOPES, also=ALSO
     ),
     "Each of two processes remembers the nonces of its own requests only.": seam(
-        "nonce_scope", lambda self, ctx: f"{self.usual()} {self.process(ctx)}", base=Processes, also=ALSO
+        "nonce_scope", lambda self, ctx, usual: f"{usual()} {self.process(ctx)}", base=Processes, also=ALSO
     ),
     "A used nonce is refused with another status, type or code.": seam(
         "claim_nonce",
-        lambda self, *_: self.usual() or refuse(self.value),
-        each={
-            "status 403": (403, "authentication_error", "nonce_replay"),
-            "status 409": (409, "authentication_error", "nonce_replay"),
-            "type": (401, "validation_error", "nonce_replay"),
-            "code": (401, "authentication_error", "invalid_nonce"),
-            "signature": (401, "authentication_error", "invalid_signature"),
-        },
+        lambda value, usual: usual() or refuse(value),
+        each=wrong(
+            "401 authentication_error nonce_replay",
+            *("403", "409", "validation_error", "invalid_nonce", "invalid_signature"),
+        ),
         also=("auth.nonce-replay-idempotent",),
     ),
     "A nonce is remembered until 300 seconds after the timestamp beside it.": seam(
         "nonce_expiry",
-        lambda self, ctx, *_: (
+        lambda self, ctx: (
             (self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "") + 300)
             * 1_000_000
         ),
@@ -199,16 +169,15 @@ def answered_key(behaviour: Idempotency, ctx: Context) -> Any:
 
 faults["auth.nonce-replay-idempotent"] |= {
     "A repeated POST is answered with the stored response although its nonce was used.": passing(
-        "claim_nonce", lambda self, ctx, *_: bool(answered_key(self, ctx))
+        "claim_nonce", lambda self, ctx: bool(answered_key(self, ctx))
     ),
     "A repeated POST with the same key and nonce is refused, but not as a used nonce.": seam(
         "claim_nonce",
-        lambda self, ctx, *_: self.usual() or (refuse(self.value) if answered_key(self, ctx) else False),
-        each={
-            "conflict": (409, "idempotency_error", "idempotency_key_conflict"),
-            "status": (409, "authentication_error", "nonce_replay"),
-            "code": (401, "authentication_error", "duplicate_request"),
-        },
+        lambda self, ctx, value, usual: usual() or (refuse(value) if answered_key(self, ctx) else False),
+        each=wrong(
+            "409 authentication_error nonce_replay",
+            *("idempotency_error idempotency_key_conflict", "409", "401 duplicate_request"),
+        ),
     ),
 }
 
@@ -227,12 +196,9 @@ class LooksBefore(Faulty):
         return steps
 
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        stored = ctx.notes.get("stored")
-        return (
-            Response(stored.status, [JSON_TYPE], stored.body)
-            if stored
-            else super().render_refusal(ctx, refusal)
-        )
+        if stored := ctx.notes.get("stored"):
+            return Response(stored.status, [JSON_TYPE], stored.body)
+        return super().render_refusal(ctx, refusal)
 
 
 def _as_the_caller(self: Any, ctx: Context, do: Callable[[Context], Any]) -> Any:

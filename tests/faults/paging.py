@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from conformance.reference.context import Context, Listing, Record
+from conformance.reference.context import Context, Listing
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import FILTERS
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Only, faults, refuse, seam, seams
 from .lists import LONG_LISTS
-from .rows import envelope, refusing, where
+from .rows import envelope, page, refusing, where
 
-MOVED = (302, "moved", "moved")
+MOVED = "302 moved moved"
 
 
 def _named_last(self: Any, given: bool) -> int:
@@ -30,41 +30,33 @@ def _without_size(self: Any, ctx: Context, *_: Any) -> bool:
 
 faults["list.defaults"] |= {
     "Without size a page has another one.": where(
-        "requested_size",
-        lambda self, ctx, query: "size" not in query,
-        lambda self, *_: self.value,
-        each=(20, 100, 9, 11),
+        "requested_size", lambda query: "size" not in query, lambda value: value, each=(20, 100, 9, 11)
     ),
     "Without size a page that this filter has filtered has another one.": where(
         "requested_size",
-        lambda self, ctx, query: self.value in query and "size" not in query,
+        lambda query, value: value in query and "size" not in query,
         lambda *_: 50,
         each=FILTERS.__getitem__,
         operations=tuple(FILTERS),
     ),
     "Without size all elements are shown and the size called 10.": where(
-        "page_of",
-        _without_size,
-        lambda self, ctx, listing: self.fetch(ctx, listing),
-        operations=LONG_LISTS,
+        "page_of", _without_size, lambda self, ctx, listing: self.fetch(ctx, listing), operations=LONG_LISTS
     ),
     "Without size nine elements are shown at most and the size called 10.": where(
-        "page_of", _without_size, lambda self, *_: self.usual()[:9]
+        "page_of", _without_size, lambda usual: usual()[:9]
     ),
     "Without page and size the answer does not say 1 and 10.": envelope.sets(
-        lambda self, ctx, shown: {self.value: 0 if self.value == "page" else len(shown["items"])},
-        lambda self, ctx, shown: self.value.encode() not in ctx.query,
+        lambda shown, value: {value: 0 if value == "page" else len(shown["items"])},
+        lambda ctx, value: value.encode() not in ctx.query,
         each=("page", "size"),
     ),
     "Without page the second one is shown and called the first.": where(
-        "offset",
-        lambda self, ctx, listing: b"page" not in ctx.query,
-        lambda self, ctx, listing: self.usual() + listing.size,
+        "offset", lambda ctx: b"page" not in ctx.query, lambda listing, usual: usual() + listing.size
     ),
     "Without page or size the one of the request before holds.": where(
         "number",
-        lambda self, ctx, query, name, *_: name == self.value,
-        lambda self, ctx, query, name, *_: _named_last(self, name in query),
+        lambda name, value: name == value,
+        lambda self, query, name: _named_last(self, name in query),
         # Accounts and wallets are too few for a second page.
         each={"page": Only("page", {*FILTERS} - {"listAccounts", "listWallets"}), "size": "size"},
     ),
@@ -83,25 +75,18 @@ def _count_all(self: Any, ctx: Context, listing: Listing) -> int:
     return int(total)
 
 
-def _not_found(self: Any, ctx: Context, response: Response) -> Response:
-    if response.status != 200 or response.document["total"]:
-        return response
-    return Response.of(
-        404, {"error": {"type": "not_found_error", "code": "empty", "message": "Nothing there."}}
-    )
-
-
 faults["list.empty"] |= {
-    "A list without matches is answered with 404.": seam("finish", _not_found),
+    "A list without matches is answered with 404.": where(
+        "finish",
+        lambda response: response.status == 200 and not response.document["total"],
+        lambda: Response.of(404, {"error": {"type": "not_found_error", "code": "empty", "message": "None."}}),
+    ),
     "A list without matches shows all elements of the kind instead.": seams(
-        {
-            "count": _count_all,
-            "list_parent": lambda self, ctx: None if ctx.notes.get("all") else self.usual(),
-        }
+        {"count": _count_all, "list_parent": lambda ctx, usual: None if ctx.notes.get("all") else usual()}
     ),
     "A list without matches is answered otherwise.": envelope.sets(
-        lambda self, *_: self.value,
-        lambda self, ctx, shown: not shown["total"],
+        None,
+        lambda shown: not shown["total"],
         each={
             "total 1": {"total": 1},
             "pages 2": {"pages": 2, "total": 11},
@@ -109,7 +94,7 @@ faults["list.empty"] |= {
         },
     ),
     "A list without matches has null in place of its elements.": envelope.sets(
-        {"items": None}, lambda self, ctx, shown: not shown["items"], also=("list.envelope",)
+        {"items": None}, lambda shown: not shown["items"], also=("list.envelope",)
     ),
 }
 
@@ -117,55 +102,37 @@ faults["list.empty"] |= {
 # ---------------------------------------------------------------------- numbers out of range
 
 
-def _out_of_range(name: str) -> Callable[..., bool]:
-    return lambda self, ctx, parameter, value, highest: (
-        parameter == name and (value < 1 or (highest is not None and value > highest))
+def _out_of_range(which: str) -> Callable[..., bool]:
+    return lambda name, value, highest: (
+        name == which and (value < 1 or (highest is not None and value > highest))
     )
 
 
-def _obeyed(name: str) -> Callable[..., int]:
-    """Returns an override that obeys a number out of range if `value` is true of it."""
-    out = _out_of_range(name)
-    return lambda self, ctx, *given: (
-        given[1] if out(self, ctx, *given) and self.value(given[1]) else self.usual()
+def _obeyed(which: str) -> Callable[..., int]:
+    """Returns an override that obeys a number out of range if the kind is true of it."""
+    out = _out_of_range(which)
+    return lambda self, name, value, highest, usual: (
+        value if out(name, value, highest) and self.value(value) else usual()
     )
 
 
-def _page_of_any_size(self: Any, ctx: Context, listing: Listing) -> list[Record]:
-    offset = max(0, (listing.page - 1) * max(0, listing.size))
-    return self.fetch(ctx, listing, limit=listing.size, offset=offset)  # type: ignore[no-any-return]
-
-
-def _page_of_last_size(self: Any, ctx: Context, listing: Listing) -> list[Record]:
-    last = self.query(ctx).get("size", [""])[-1]
-    limit = int(last) if last.isdigit() else listing.size
-    return self.fetch(ctx, listing, limit=limit, offset=self.offset(ctx, listing))  # type: ignore[no-any-return]
-
-
-def reading(name: str, number: int, echo: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
+def reading(which: str, number: int, echo: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
     """Returns the overrides that take a text for a number, and show something in its place."""
 
-    def on_no_integer(self: Any, ctx: Context, parameter: str, text: str, default: int) -> int:
-        if parameter != name:
-            return self.usual()  # type: ignore[no-any-return]
-        ctx.notes[name] = echo(self.value, text)
+    def on_no_integer(self: Any, ctx: Context, name: str, text: str) -> int:
+        if name != which:
+            return self.usual()
+        ctx.notes[which] = echo(self.value, text)
         return number
 
     def list_document(self: Any, ctx: Context) -> Any:
-        echoed = ctx.notes.get(name, ...)
+        echoed = ctx.notes.get(which, ...)
         shown = self.usual()
         if echoed is ...:
             return shown
-        return {**shown, name: max(101, shown["total"]) if echoed is None else echoed}
+        return {**shown, which: max(101, shown["total"]) if echoed is None else echoed}
 
     return {"on_no_integer": on_no_integer, "list_document": list_document}
-
-
-def _from_the_end(self: Any, ctx: Context, name: str, value: int, highest: int | None) -> int:
-    if name != "page" or value >= 1 or not self.value(value):
-        return self.usual()  # type: ignore[no-any-return]
-    ctx.notes["below"] = True
-    return 1
 
 
 _BELOW = {"0": lambda page: page == 0, "negative": lambda page: page < 0}
@@ -174,8 +141,10 @@ faults["list.size-range"] |= {
     "A size out of range is obeyed.": seams(
         {
             "in_range": _obeyed("size"),
-            "page_of": _page_of_any_size,
-            "pages": lambda self, ctx, listing: -(-listing.total // listing.size) if listing.size else 0,
+            "page_of": lambda self, ctx, listing: page(
+                self, ctx, listing, offset=max(0, (listing.page - 1) * max(0, listing.size))
+            ),
+            "pages": lambda listing: -(-listing.total // listing.size) if listing.size else 0,
         },
         each={
             **_BELOW,
@@ -187,69 +156,68 @@ faults["list.size-range"] |= {
     ),
     "Of several sizes the first one is held against the range, and the last one obeyed.": seams(
         {
-            "parameter": lambda self, ctx, query, name: (
-                query[name][0] if name == "size" and "size" in query else self.usual()
+            "parameter": lambda query, name, usual: (
+                query[name][0] if name == "size" and "size" in query else usual()
             ),
-            "page_of": _page_of_last_size,
+            "page_of": lambda self, ctx, listing: page(
+                self,
+                ctx,
+                listing,
+                limit=int(last)
+                if (last := self.query(ctx).get("size", [""])[-1]).isdigit()
+                else listing.size,
+            ),
         }
     ),
     "A size that is no integer stands for all elements, or is echoed.": seams(
         reading("size", 10_000, lambda how, text: text if how == "as sent" else None), each=("all", "as sent")
     ),
-    "A size out of its range is answered with a redirection.": refusing(
-        "in_range", MOVED, _out_of_range("size")
-    ),
+    "A size out of range is answered by a redirection.": refusing("in_range", MOVED, _out_of_range("size")),
 }
 
 faults["list.page-range"] |= {
     "A page below 1 is obeyed.": seams(
-        {"in_range": _obeyed("page"), "offset": lambda self, *_: max(0, self.usual())},
+        {"in_range": _obeyed("page"), "offset": lambda usual: max(0, usual())},
         each={**_BELOW, "any": lambda page: True},
     ),
     "A page below 1 is called page 1, but its offset leaves out what is first.": seams(
-        {"in_range": _from_the_end, "offset": lambda self, ctx, *_: self.usual() + ("below" in ctx.notes)},
+        {
+            "in_range": lambda self, ctx, name, value, usual: (
+                ctx.notes.setdefault("below", 1) if name == "page" and self.value(value) else usual()
+            ),
+            "offset": lambda ctx, usual: usual() + ("below" in ctx.notes),
+        },
         each=_BELOW,
     ),
     "A page that is no integer is echoed, or counts as 0.": seams(
         reading("page", 1, lambda how, text: text if how == "as sent" else 0), each=("as sent", "0")
     ),
-    "A page below 1 is answered with a redirection.": refusing("in_range", MOVED, _out_of_range("page")),
+    "A page below 1 is answered by a redirection.": refusing("in_range", MOVED, _out_of_range("page")),
 }
 
 
 # ---------------------------------------------------------------------- pages past the last
 
 
-def _last(listing: Listing) -> int:
-    return max(0, (-(-listing.total // listing.size) - 1) * listing.size)
-
-
-#: Kind -> offset of a page past the last.
-BEYOND: dict[str, Callable[[Listing, int], int]] = {
-    "the last": lambda listing, offset: _last(listing),
-    "the first": lambda listing, offset: 0,
-    "around": lambda listing, offset: offset % listing.total,
-    "the first, from a million on": lambda listing, offset: 0 if offset > 1_000_000 else offset,
-    "the first, below 0 in 32 bits": lambda listing, offset: 0 if offset % 2**32 >= 2**31 else offset,
-    "the first, beyond what is exact as a float": lambda listing, offset: (
-        0 if offset >= 2**53 and listing.page < 2**54 else offset
-    ),
-}
-
-HUGE = 10**9
-
-
-def _beyond(self: Any, ctx: Context, listing: Listing) -> Any:
-    offset = (listing.page - 1) * listing.size
-    if offset >= listing.total > 0:
-        offset = self.value(listing, offset)
-    return self.fetch(ctx, listing, limit=listing.size, offset=min(offset, HUGE))
-
-
 faults["list.page-beyond"] |= {
-    "A page past the last repeats elements.": seam("page_of", _beyond, each=BEYOND),
-    "A page past the last is answered with a redirection.": seam(
+    "A page past the last repeats elements.": where(
         "page_of",
-        lambda self, ctx, listing: refuse(MOVED) if not self.usual() and listing.total else self.usual(),
+        lambda listing: (listing.page - 1) * listing.size >= listing.total > 0,
+        lambda self, ctx, listing, value: page(
+            self, ctx, listing, offset=min(value(listing, (listing.page - 1) * listing.size), 10**9)
+        ),
+        each={
+            "the last": lambda listing, offset: (listing.total - 1) // listing.size * listing.size,
+            "the first": lambda listing, offset: 0,
+            "around": lambda listing, offset: offset % listing.total,
+            "the first, from a million on": lambda listing, offset: 0 if offset > 1_000_000 else offset,
+            "the first, below 0 in 32 bits": lambda listing, offset: 0 if offset % 2**32 >= 2**31 else offset,
+            "the first, beyond what is exact as a float": lambda listing, offset: (
+                0 if offset >= 2**53 and listing.page < 2**54 else offset
+            ),
+        },
+    ),
+    "A page past the last is answered with a redirection.": seam(
+        "page_of", lambda listing, usual: refuse(MOVED) if not usual() and listing.total else usual()
     ),
 }

@@ -10,11 +10,10 @@ from typing import Any
 from conformance.checks.test_races import KEYS
 from conformance.contract.rules import RULES
 from conformance.reference.context import Context
-from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, faults, seam, seams
+from .catalogue import Call, Faulty, Row, by_name, faults, seam, seam_of, seams
 from .replays import do_again
 from .rows import after, before, refusing
 
@@ -32,6 +31,20 @@ class NotAtomic(Faulty):
 
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext() if self.here(ctx) else super().transaction(ctx)
+
+
+def looking_first(name: str, known: Call) -> Row:
+    """Makes a row that looks whether something is known, and does what makes it known later."""
+    knows = by_name(known, seam_of(name))
+
+    def override(self: Any, *given: Any) -> bool:
+        if knows(self, *given):
+            return False
+        pause()
+        self.usual()
+        return True
+
+    return seam(name, override, base=NotAtomic)
 
 
 class Counting(Faulty):
@@ -60,14 +73,6 @@ class Counting(Faulty):
 # ---------------------------------------------------------------------- nonces
 
 
-def _check_then_record(self: Any, ctx: Context, nonce: str) -> bool:
-    if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
-        return False
-    pause()
-    self.usual()
-    return True
-
-
 def _two_may_pass(self: Any, ctx: Context, nonce: str) -> bool:
     if self.usual():
         return True
@@ -78,10 +83,10 @@ def _two_may_pass(self: Any, ctx: Context, nonce: str) -> bool:
 
 
 faults["auth.nonce-race"] |= {
-    "A nonce is looked up first and recorded later.": seam("claim_nonce", _check_then_record, base=NotAtomic),
-    "Of several simultaneous requests with one nonce two pass.": seam(
-        "claim_nonce", _two_may_pass, base=Counting
+    "A nonce is looked up first and recorded later.": looking_first(
+        "claim_nonce", lambda self, ctx, nonce: ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
     ),
+    "Of simultaneous requests with one nonce two pass.": seam("claim_nonce", _two_may_pass, base=Counting),
 }
 
 
@@ -110,20 +115,6 @@ def _answer_otherwise(self: Any, ctx: Context) -> None:
             ctx.record = {**first, **another}
 
 
-def _each_body(self: Any, ctx: Context, answer: Answer) -> Response | None:
-    known = self.state.get((ctx.key, self.fingerprint(ctx)))
-    if known is None and self.waiting() > 1:
-        ctx.notes["another"] = True
-        return None
-    return known or self.usual()  # type: ignore[no-any-return]
-
-
-def _remember_each(self: Any, ctx: Context, response: Response) -> None:
-    self.usual()
-    if ctx.notes.get("another"):
-        self.state[ctx.key, self.fingerprint(ctx)] = response
-
-
 class CountsReplays(Faulty):
     """Counts the replays of a response."""
 
@@ -133,45 +124,53 @@ class CountsReplays(Faulty):
         return int(times)
 
 
-def _forget_the_last(self: Any, ctx: Context, answer: Answer) -> None:
-    if self.times(ctx) >= KEYS - 1:
-        ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
-
-
-def _do_and_bring(self: Any, ctx: Context, answer: Answer) -> None:
-    if self.times(ctx) < KEYS:
-        do_again(self.behaviour, ctx)
-
-
 faults["idempotency.race"] |= {
-    "Simultaneous requests with one key are all performed.": seam(
-        "claim_wallet_pair", lambda self, ctx: self.usual() or True, base=LooksThenActs
+    "Requests with one key are all performed.": seam(
+        "claim_wallet_pair", lambda usual: usual() or True, base=LooksThenActs
     ),
     "Simultaneous requests with one key are performed once, but each is answered otherwise.": seam(
         "act", _answer_otherwise, base=LooksThenActs
     ),
     "Each body of simultaneous requests with one key is performed once: unique are both together.": seams(
-        {"on_other_body": _each_body, "remember": _remember_each},
+        {
+            "on_other_body": lambda self, ctx, usual: (
+                known
+                if (known := self.state.get((ctx.key, self.fingerprint(ctx))))
+                else ctx.notes.update(another=True)
+                if self.waiting() > 1
+                else usual()
+            ),
+            "remember": lambda self, ctx, response, usual: (
+                usual(),
+                self.state.update(
+                    {(ctx.key, self.fingerprint(ctx)): response} if "another" in ctx.notes else {}
+                ),
+            ),
+        },
         base=Counting,
         operations=RULES["idempotency.conflict"].operations,
     ),
     "While the first request of a key is under way, another body brings its response, too.": seam(
         "same_body",
-        lambda self, ctx, *_: self.waiting() > 1 or self.usual(),
+        lambda self, usual: self.waiting() > 1 or usual(),
         base=Counting,
         operations=RULES["idempotency.conflict"].operations,
     ),
     "After as many repetitions as met, the key is forgotten.": before(
-        "replayed", _forget_the_last, base=CountsReplays
-    ),
-    "Those of simultaneous requests that are late are answered with a redirection.": refusing(
         "replayed",
-        (303, "moved", "moved"),
-        lambda self, ctx, answer: self.times(ctx) < KEYS,
+        lambda ctx: ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key),
+        lambda self, ctx: self.times(ctx) >= KEYS - 1,
         base=CountsReplays,
     ),
+    "Those of simultaneous requests that are late are answered with a redirection.": refusing(
+        "replayed", "303 moved moved", lambda self, ctx: self.times(ctx) < KEYS, base=CountsReplays
+    ),
     "Simultaneous requests with one key are answered as one, and each is performed.": before(
-        "replayed", _do_and_bring, base=CountsReplays, operations=("createPayout", "createVirtualAccount")
+        "replayed",
+        lambda self, ctx: do_again(self.behaviour, ctx),
+        lambda self, ctx: self.times(ctx) < KEYS,
+        base=CountsReplays,
+        operations=("createPayout", "createVirtualAccount"),
     ),
 }
 
@@ -214,7 +213,7 @@ faults["create.echo"] |= {
 }
 
 faults["beneficiary.update"] |= {
-    "A PATCH is answered with the beneficiary that was changed last.": after(
+    "A PATCH is answered with the one changed last.": after(
         "update_beneficiary", _changed_last, base=NotAtomic
     )
 }
@@ -227,15 +226,6 @@ def _pair(self: Any, ctx: Context) -> tuple[str, str, str]:
     return (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
 
 
-def _look_then_reserve(self: Any, ctx: Context) -> bool:
-    sql = "SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)"
-    if ctx.store.query(sql, *_pair(self, ctx)):
-        return False
-    pause()
-    self.usual()
-    return True
-
-
 def _claim_slowly(self: Any, ctx: Context) -> bool:
     pair = _pair(self, ctx)
     self.state[pair] = self.state.get(pair, 0) + 1
@@ -246,8 +236,11 @@ def _claim_slowly(self: Any, ctx: Context) -> bool:
 
 
 faults["wallet.race"] |= {
-    "A pair is looked up first and reserved later.": seam(
-        "claim_wallet_pair", _look_then_reserve, base=NotAtomic
+    "A pair is looked up, and reserved later.": looking_first(
+        "claim_wallet_pair",
+        lambda self, ctx: ctx.store.query(
+            "SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)", *_pair(self, ctx)
+        ),
     ),
     "Of several simultaneous creates of one pair none results.": before(
         "create",
@@ -257,9 +250,9 @@ faults["wallet.race"] |= {
     "Of several simultaneous creates of one pair all but one are refused, but all are listed.": seams(
         {
             "claim_wallet_pair": _claim_slowly,
-            "on_duplicate_wallet": lambda self, ctx: [
+            "on_duplicate_wallet": lambda self, ctx, usual: [
                 self.create(ctx) if ctx.notes.get("racing") else None,
-                self.usual(),
+                usual(),
             ],
         },
         base=NotAtomic,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -18,39 +17,38 @@ from conformance.reference.store import Answer, Balance
 
 from .authentication import first_organization
 from .bodies import instead, valid
-from .catalogue import Faulty, Row, fault, faults, of, seam
-from .payees import WHERE
-from .replays import UNSEEN, do_again, seen
-from .rows import after, always, before, store
+from .catalogue import Call, Faulty, Only, Row, by_name, fault, faults, of, seam, seam_of
+from .replays import do_again, seen
+from .rows import after, always, before, says, store
 from .tenancy import AsksForFunds
 
 RULE = "refusal.changes-nothing"
 
-#: Kind -> refusals after which the request is performed anyway.
+#: Kind -> refusal after which the request is performed anyway.
 REFUSALS = {
-    "missing header": ("missing_headers",),
-    "timestamp": ("timestamp_too_old",),
-    "nonce": ("nonce_replay",),
-    "signature": ("invalid_signature",),
-    "unknown key": ("unknown_key",),
-    "idempotency key": ("invalid_idempotency_key",),
-    "no idempotency key": ("missing_idempotency_key",),
-    "conflict": ("idempotency_key_conflict",),
-    "foreign parent": ("foreign_parent",),
-    "field": ("invalid_field",),
+    "missing header": "missing_headers",
+    "timestamp": "timestamp_too_old",
+    "nonce": "nonce_replay",
+    "signature": "invalid_signature",
+    "unknown key": "unknown_key",
+    "idempotency key": "invalid_idempotency_key",
+    "no idempotency key": "missing_idempotency_key",
+    "conflict": "idempotency_key_conflict",
+    "foreign parent": "foreign_parent",
+    "field": "invalid_field",
+}
+
+#: Operation -> refusals that it does not have.
+_NOT_OF = {
+    "updateBeneficiary": ("idempotency key", "no idempotency key", "conflict"),
+    "disableBeneficiary": ("field", "conflict"),
 }
 
 
-def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
-    kinds: dict[str, tuple[str, ...]] = dict(REFUSALS)
-    if operation == "updateBeneficiary":
-        kinds = {name: kinds[name] for name in kinds if "key" not in name.split() or name == "unknown key"}
-        kinds.pop("conflict")
-    if operation == "disableBeneficiary":
-        del kinds["field"], kinds["conflict"]
-    if operation in OPERATION_SETS["child"]:
-        kinds["child elsewhere"] = ("missing_child",)
-    return kinds
+def _refusals(operation: str) -> dict[str, str]:
+    of_children = {"child elsewhere": "missing_child"} if operation in OPERATION_SETS["child"] else {}
+    known = {kind: each for kind, each in REFUSALS.items() if kind not in _NOT_OF.get(operation, ())}
+    return known | of_children
 
 
 #: Kinds of the resources of a path, by parameter.
@@ -89,7 +87,7 @@ class ActsOnSome(Faulty):
     """Performs the refused requests for which `does` is true, and names the result in the refusal."""
 
     def does(self, ctx: Context, refusal: Refusal) -> bool:
-        return refusal.kind in self.value
+        return bool(refusal.kind == self.value)
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if self.does(ctx, refusal):
@@ -100,43 +98,26 @@ class ActsOnSome(Faulty):
         return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
 
 
-#: Refusals of a body, after which some kind of resource is created all the same.
-_OF_THE_BODY = ("invalid_field", "malformed_body")
-
-
-def creating(test: Callable[[Context], Any], *operations: str) -> Row:
+def creating(test: Call, **options: Any) -> Row:
     """Makes a row that creates, and names, what a refused body of some kind asks for."""
+    kinds = ("invalid_field", "malformed_body")
+    holds = by_name(test, seam_of("refused"))
     return seam(
         "does",
-        lambda self, ctx, refusal: refusal.kind in _OF_THE_BODY and test(ctx),
+        lambda self, ctx, refusal: refusal.kind in kinds and holds(self, ctx, refusal),
         base=ActsOnSome,
-        operations=operations,
-    )
-
-
-def when(
-    test: Callable[[Any, Context, Refusal], Any],
-    do: Callable[[Any, Context], Any],
-    *operations: str,
-    **options: Any,
-) -> Row:
-    """Makes a row that does something after refusals for which a test holds."""
-    return after(
-        "refused",
-        lambda self, ctx, refusal: do(self, ctx) if test(self, ctx, refusal) else None,
-        operations=operations,
         **options,
     )
 
 
-def _of_value(self: Any, ctx: Context, refusal: Refusal) -> bool:
-    return refusal.kind in self.value
+def when(kinds: str, do: Call, *operations: str, test: Call = always, **options: Any) -> Row:
+    """Makes a row that does something after refusals of these kinds, or of the row's, where a test holds."""
 
+    def refused(self: Any, ctx: Context, refusal: Refusal) -> bool:
+        return refusal.kind in (kinds or self.value).split() and bool(holds(self, ctx, refusal))
 
-def _perform_on_another(self: Any, ctx: Context) -> None:
-    for beneficiary in ctx.store.select("beneficiary", ctx.account["id"])[-1:] if ctx.account else ():
-        ctx.params["beneficiary_id"] = beneficiary["id"]
-        _perform(self, ctx)
+    holds = by_name(test, seam_of("refused"))
+    return after("refused", do, refused, operations=operations, **options)
 
 
 def _credit(self: Any, ctx: Context) -> None:
@@ -160,12 +141,6 @@ def _store_address(self: Any, ctx: Context) -> None:
     if ctx.beneficiary is not None and isinstance(address, dict):
         texts = {name: value for name, value in address.items() if isinstance(value, str)}
         store(ctx, {"address": {**ctx.beneficiary["address"], **texts}}, [ctx.beneficiary])
-
-
-def _touch(self: Any, ctx: Context) -> None:
-    record = ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))
-    if record is not None:
-        store(ctx, {"updated": self.touched(ctx, record)}, [record])
 
 
 def _named_destination(ctx: Context) -> Record:
@@ -193,108 +168,109 @@ def _patch_refused(self: Any, ctx: Context) -> None:
 
 
 faults[RULE] |= {
-    "A refused request is performed all the same.": seam(
-        "refused",
-        lambda self, ctx, refusal: _perform(self, ctx) if refusal.kind in self.value else None,
+    "A refused request is performed all the same.": when(
         # Beneficiaries and payins have no list that would show the effect.
-        operations=[name for name in OPERATION_SETS["write"] if name not in UNSEEN],
+        "",
+        _perform,
+        *seen(OPERATION_SETS["write"]),
         each=_refusals,
     ),
     "A refused request is performed all the same, and its answer names what was created.": of(
         ActsOnSome, operations=("createBeneficiary",), each=REFUSALS
     ),
     "A request for a missing beneficiary is refused, and performed on one that is there.": when(
-        lambda self, ctx, refusal: refusal.kind == "missing_child",
-        _perform_on_another,
+        "missing_child",
+        lambda self, ctx: (
+            ctx.params.update(beneficiary_id=ctx.store.select("beneficiary", ctx.account["id"])[-1]["id"]),
+            _perform(self, ctx),
+        ),
         *("updateBeneficiary", "disableBeneficiary", "createPayoutDestination"),
     ),
     "A used key with another body is refused, and performed.": before(
-        "on_other_body",
-        lambda self, ctx, answer: do_again(self, ctx),
-        operations=seen(OPERATION_SETS["create"]),
+        "on_other_body", lambda self, ctx: do_again(self, ctx), operations=seen(OPERATION_SETS["create"])
     ),
     "A used key with another body is refused, and the beneficiary gets what the body says.": before(
         "on_other_body", _store_in_the_first, operations=("createBeneficiary",)
     ),
     "A used key with another body is refused, and the beneficiary has no default any more.": before(
-        "on_other_body",
-        lambda self, ctx, answer: self.clear_default(ctx),
-        operations=("createPayoutDestination",),
+        "on_other_body", lambda self, ctx: self.clear_default(ctx), operations=("createPayoutDestination",)
     ),
     "A refused payin shows in the balances of the account.": when(
-        _of_value,
+        "",
         _credit,
         "createPayin",
         each={name: kinds for name, kinds in REFUSALS.items() if name != "foreign parent"},
     ),
     "The create of a default destination is refused for a field, after the old default was cleared.": when(
-        lambda self, ctx, refusal: (
-            ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == self.value
-        ),
+        "invalid_field",
         lambda self, ctx: self.clear_default(ctx),
         "createPayoutDestination",
+        test=lambda ctx, refusal, value: (
+            ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == value
+        ),
         each=("country", "iban", "network"),
     ),
     "The default of a beneficiary is cleared, and then its account looked for.": when(
-        _of_value, _clear_of_the_path, "createPayoutDestination", each=("foreign_parent", "missing_child")
+        "", _clear_of_the_path, "createPayoutDestination", each=("foreign_parent", "missing_child")
     ),
     "A PATCH of an address is refused for one member, and its others are stored.": when(
-        lambda self, ctx, refusal: refusal.kind == "invalid_field", _store_address, "updateBeneficiary"
+        "invalid_field", _store_address, "updateBeneficiary"
     ),
     "A PATCH with an invalid field changes the fields before it.": when(
-        lambda self, ctx, refusal: refusal.kind == "invalid_field" and ctx.beneficiary is not None,
-        lambda self, ctx: store(ctx, ctx.values, [ctx.beneficiary or {}]),
+        "invalid_field",
+        lambda ctx: store(ctx, ctx.values, [ctx.beneficiary] if ctx.beneficiary else []),
         "updateBeneficiary",
     ),
     "A PATCH that leaves a business without company_name is refused, and done.": seam(
         "check_state", _patch_refused, operations=("updateBeneficiary",)
     ),
-    "A refused request moves updated of the beneficiary that its path names.": when(
-        always, _touch, "updateBeneficiary", "disableBeneficiary"
+    "A refused request moves updated of the beneficiary that its path names.": after(
+        "refused",
+        lambda self, ctx: [
+            store(ctx, {"updated": self.touched(ctx, record)}, [record])
+            for record in [ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))]
+            if record is not None
+        ],
+        operations=("updateBeneficiary", "disableBeneficiary"),
     ),
-    "A payout to what is not under the account is refused, but the money is set aside.": when(
-        lambda self, ctx, refusal: refusal.kind in ("payout_beneficiary", "payout_destination"),
+    "A payout to what is not the beneficiary's is refused, but the money is set aside.": when(
+        "",
         lambda self, ctx: self.reserve_funds(ctx),
         "createPayout",
-        each=WHERE,
-    ),
-    "A payout to a destination of another beneficiary is refused, but the money is set aside.": before(
-        "on_payout_destination_owner",
-        lambda self, ctx, destination: self.reserve_funds(ctx),
-        operations=("createPayout",),
+        each={
+            "nor under the account": "payout_beneficiary payout_destination",
+            "but another's of the account": "payout_destination_owner",
+        },
     ),
     "A payout beyond the funds is refused, and its money stays set aside.": when(
-        lambda self, ctx, refusal: refusal.kind == "insufficient_funds",
-        lambda self, ctx: self.reserve_funds(ctx),
-        "createPayout",
-        base=AsksForFunds,
+        "insufficient_funds", lambda self, ctx: self.reserve_funds(ctx), "createPayout", base=AsksForFunds
     ),
     "A payout to a destination elsewhere is refused, but that becomes a default, or is none any more.": when(
-        lambda self, ctx, refusal: (
-            refusal.kind.startswith("payout_destination")
-            and _named_destination(ctx).get("is_default") is self.value
-        ),
-        lambda self, ctx: store(ctx, {"is_default": not self.value}, [_named_destination(ctx)]),
+        "payout_destination payout_destination_owner",
+        lambda ctx, value: store(ctx, {"is_default": not value}, [_named_destination(ctx)]),
         "createPayout",
+        test=lambda ctx, value: _named_destination(ctx).get("is_default") is value,
         each=(True, False),
     ),
-    "The create of a wallet destination is refused for a field, and performed.": creating(
-        lambda ctx: ctx.body.get("type") == "wallet", "createPayoutDestination"
-    ),
-    "The create of a business is refused for a field, and performed.": creating(
-        lambda ctx: ctx.body.get("beneficiary_type") == "business", "createBeneficiary"
+    "The create of some kind is refused for a field, and performed.": creating(
+        lambda ctx, value: says(ctx.body, value),
+        each={
+            "of a wallet destination": Only("type=wallet", ["createPayoutDestination"]),
+            "of a business": Only("beneficiary_type=business", ["createBeneficiary"]),
+        },
     ),
     "A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made.": creating(
         lambda ctx: (
             (ctx.body.get("currency") in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
         ),
-        *("createVirtualAccount", "createWallet"),
+        operations=("createVirtualAccount", "createWallet"),
     ),
-    "What stands in a body of malformed JSON is refused, and done as far as it can be read.": seam(
-        "refused",
-        lambda self, ctx, refusal: _create_unread(self, ctx) if refusal.kind == "malformed_body" else None,
+    "What stands in a body of malformed JSON is refused, and done as far as it can be read.": when(
+        "malformed_body",
+        _create_unread,
+        *("createPayoutDestination", "createVirtualAccount"),
         base=ActsOnSome,
-        operations=("createPayoutDestination", "createVirtualAccount"),
+        each=[""],
     ),
 }
 
@@ -322,21 +298,13 @@ class StoresWithTheNext(Faulty):
 class KeepsForTheNext(Faulty):
     """A PATCH with an invalid field is refused, and the next one stores its valid fields as well."""
 
-    def pending(self, ctx: Context) -> dict[str, Any]:
-        """Fields that wait for the next PATCH of the beneficiary."""
-        waiting = self.state.setdefault("waiting", {})
-        return waiting.setdefault(ctx.params["beneficiary_id"], {})  # type: ignore[no-any-return]
-
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if refusal.kind == "invalid_field":
-            self.pending(ctx).update({name: ctx.values[name] for name in ctx.values if name != refusal.field})
+            valid = {name: ctx.values[name] for name in ctx.values if name != refusal.field}
+            self.state.setdefault(ctx.params["beneficiary_id"], {}).update(valid)
 
     def patched(self, ctx: Context, record: Record) -> Record:
-        return super().patched(ctx, {**record, **self.pending(ctx)})
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+        return super().patched(ctx, {**record, **self.state.get(record["id"], {})})
 
 
 @fault(
@@ -355,5 +323,5 @@ class TakesThePairFirst(Faulty):
         if refusal.kind == "idempotency_key_conflict":
             account, body = {"id": ctx.params["account_id"]}, json.loads(ctx.request.body or b"{}")
         pair = [body.get(name) for name in ("currency", "network")]
-        if refusal.kind == self.value and "id" in account and all(map(_is_text, pair)):
+        if refusal.kind == self.value and "id" in account and all(isinstance(name, str) for name in pair):
             ctx.store.claim_wallet_pair(account["id"], *map(str, pair))

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from conformance.judge.comparison import MOVING
 from conformance.reference.context import Context, Record
-from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
-from .catalogue import Faulty, Only, fault, faults, seam
-from .rows import after, another, document, other, refusing, store, succeeded, third, where
+from .catalogue import Only, faults, seam
+from .rows import (
+    MISSING,
+    after,
+    another,
+    document,
+    each_of,
+    inside,
+    others,
+    refusing,
+    says,
+    store,
+    succeeded,
+    third,
+    turn,
+    where,
+)
 
 
 def echoed(operation: str) -> list[str]:
@@ -28,25 +41,24 @@ def free_texts(operation: str) -> list[str]:
     return [name for name in echoed(operation) if name in texts]
 
 
-#: Kind -> amount in US dollars in place of one that was sent in them.
-DOLLARS: dict[str, Callable[[Decimal], str]] = {
-    "2.00": lambda amount: "2.00" if amount != 2 else "3",
-    "0": lambda amount: "0" if amount else "3",
-    "fee": lambda amount: format(amount * Decimal("0.99"), "f"),
-    "missing cents": lambda amount: (
-        str(int(amount)) if amount != int(amount) else format(amount + Decimal("0.001"), "f")
-    ),
-}
-
 faults["payout.amount-in-usd"] |= {
     "amount_in_usd of an amount in another currency is zero or less.": where(
         "amount_in_usd",
-        lambda self, ctx: ctx.values["currency"] != "USD",
-        lambda self, *_: self.value,
+        lambda ctx: ctx.values["currency"] != "USD",
+        lambda value: value,
         each=("0.00", "-3.00"),
     ),
     "amount_in_usd of an amount in US dollars is another one.": seam(
-        "amount_in_usd", lambda self, *_: self.value(Decimal(self.usual())), each=DOLLARS
+        "amount_in_usd",
+        lambda value, usual: value(Decimal(usual())),
+        each={
+            "2.00": lambda amount: "2.00" if amount != 2 else "3",
+            "0": lambda amount: "0" if amount else "3",
+            "fee": lambda amount: format(amount * Decimal("0.99"), "f"),
+            "missing cents": lambda amount: (
+                str(int(amount)) if amount != int(amount) else format(amount + Decimal("0.001"), "f")
+            ),
+        },
     ),
 }
 
@@ -96,59 +108,35 @@ def _twice(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
     return {"balances": [*first, *first, *shown["balances"][1:]]}
 
 
-@fault("balances.of-account")
-class DrawsOnAnother(Faulty):
-    """A payout from an account without funds is taken from another account of the customer."""
-
-    everywhere = True
-
-    def reserve_funds(self, ctx: Context) -> None:
-        paying = ctx.account
-        assert paying is not None
-        accounts = [paying, *ctx.store.select("account", paying["parent"])]
-        ctx.account = next((one for one in accounts if ctx.store.balances(one["id"])), paying)
-        super().reserve_funds(ctx)
-        ctx.account = paying
+def _draw_on_another(self: Any, ctx: Context) -> None:
+    paying: Record = ctx.account or {}
+    accounts = [paying, *ctx.store.select("account", paying["parent"])]
+    ctx.account = next((one for one in accounts if ctx.store.balances(one["id"])), paying)
+    self.usual()
+    ctx.account = paying
 
 
 faults["balances.of-account"] |= {
-    "The balances carry another id than the account's.": document.sets(
-        _other_id, each=("customer's id", "another id")
+    "A payout from an account without funds is taken from another account of the customer.": seam(
+        "reserve_funds", _draw_on_another, everywhere=True
     ),
-    "Each third read of balances carries another id.": third(
-        lambda self, ctx, document: {**document, "id": document["id"][::-1]}
-    ),
+    "The balances carry another id.": document.sets(_other_id, each=("customer's id", "another id")),
+    "Each third read carries another id.": third(lambda shown: {**shown, "id": shown["id"][::-1]}),
     "The balances are those of all accounts of the customer.": seam("balances", _of_the_customer),
     "What one account pays moves the balances of the customer's other accounts as well.": where(
         "balances",
-        lambda self, ctx, record: not ctx.store.balances(record["id"]),
+        lambda ctx, record: not ctx.store.balances(record["id"]),
         _moved_by_others,
         each=("pending_payout", "available_balance"),
     ),
     "A currency has two balances.": document.sets(_twice),
     "A currency has two balances while a payout is pending.": seam(
-        "balances",
-        lambda self, *_: [
-            *self.usual(),
-            *(held for held in self.usual() if Decimal(held["pending_payout"])),
-        ],
+        "balances", lambda usual: [*usual(), *(held for held in usual() if Decimal(held["pending_payout"]))]
     ),
 }
 
 
 # ---------------------------------------------------------------------- reads
-
-
-def _of_the_last(self: Any, ctx: Context, response: Response) -> Any:
-    """Returns what the last read of another resource answered."""
-    last, self.state["last"] = self.state.get("last", response.document), response.document
-    return response.with_document(last)
-
-
-def _first_of_account(self: Any, ctx: Context) -> Any:
-    kind = KINDS[ctx.operation]
-    assert ctx.account is not None
-    return self.resource(ctx, kind, ctx.store.select(kind, ctx.account["id"])[0])
 
 
 def _without_texts(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
@@ -157,25 +145,8 @@ def _without_texts(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, 
     return dict.fromkeys(("title", "middle_name", "tax_id", "note"))
 
 
-def _other_text(self: Any, ctx: Context, shown: dict[str, Any]) -> Any:
-    name = "label" if "label" in shown else "display_name"
-    return {**shown, name: other(name, shown[name])}
-
-
-def _each_third(self: Any, ctx: Context) -> bool:
-    self.state["turn"] = turn = self.state.get("turn", 0) + 1
-    return bool(turn % 3 == 0)
-
-
-class Elsewhere(Faulty):
-    """A server whose other operations change beneficiaries."""
-
-    everywhere = True
-
-
-def _move(self: Any, ctx: Context, destination: Record | None) -> None:
+def _move(ctx: Context, destination: Record) -> None:
     """Gives a beneficiary the country of its destination."""
-    assert destination is not None
     owner = ctx.store.get("beneficiary", destination["parent"]) or {}
     store(ctx, {"country_code": destination["country"]}, [owner])
 
@@ -188,75 +159,68 @@ def paid(ctx: Context, member: str, record: Record) -> bool:
 
 _BENEFICIARY, _VIRTUAL_ACCOUNT = ("getBeneficiary",), ("getVirtualAccount",)
 
-#: Kind -> resources that cannot be read.
-UNREADABLE: dict[str, Only] = {
-    "a business": Only(lambda record: record["beneficiary_type"] == "business", _BENEFICIARY),
-    "without optional fields": Only(lambda record: record.get("note") is None, _BENEFICIARY),
-    "in USD": Only(lambda record: record["currency"] == "USD", _VIRTUAL_ACCOUNT),
-    "in EUR": Only(lambda record: record["currency"] == "EUR", _VIRTUAL_ACCOUNT),
-}
-
 faults["read.equals-create"] |= {
-    "The read answers another resource of the same account.": seam("success_document", _first_of_account),
-    "A read answers what the last read of another resource answered.": where(
-        "finish", lambda self, ctx, response: succeeded(response), _of_the_last
+    "The read answers another resource of the same account.": seam(
+        "success_document",
+        lambda self, ctx: self.resource(
+            ctx, kind := KINDS[ctx.operation], ctx.store.select(kind, ctx.account["id"])[0]
+        ),
     ),
-    "Each third read finds nothing.": refusing("success_document", "missing_child", _each_third),
-    "Each third read shows another text.": third(_other_text),
+    "A read answers what the last read of another resource answered.": where(
+        "finish",
+        succeeded,
+        lambda self, response: response.with_document(
+            [self.state.get("last", response.document), self.state.update(last=response.document)][0]
+        ),
+    ),
+    "Each third read finds nothing.": refusing(
+        "success_document", "missing_child", lambda self: turn(self) % 3 == 0
+    ),
+    "Each third read shows another text.": third(
+        lambda shown: {**shown, **another(shown, "label" if "label" in shown else "display_name")}
+    ),
     "A resource of some kind cannot be read.": refusing(
-        "success_document", "missing_child", lambda self, ctx: self.value(ctx.record), each=UNREADABLE
+        "success_document",
+        "missing_child",
+        lambda ctx, value: says(ctx.record, value),
+        each={
+            "a business": Only("beneficiary_type=business", _BENEFICIARY),
+            "without optional fields": Only("no note", _BENEFICIARY),
+            "in USD": Only("currency=USD", _VIRTUAL_ACCOUNT),
+            "in EUR": Only("currency=EUR", _VIRTUAL_ACCOUNT),
+        },
     ),
     "Optional texts are read as null.": document.sets(_without_texts),
-    "A long text is read cut.": document.sets(
-        lambda self, ctx, shown: {self.value: str(shown[self.value])[:200]},
-        each={"note": Only("note", _BENEFICIARY), "label": Only("label", _VIRTUAL_ACCOUNT)},
-    ),
-    "This member is read as another than the create answered.": document(
-        another,
-        each=lambda operation: [
-            name
-            for name in RESOURCES[ANSWERS[operation]]
-            if name not in ("id", "object", "payout_destinations", *MOVING)
-        ],
-    ),
-    "This member of the address is read as another than the create answered.": document.sets(
-        lambda self, ctx, shown: {"address": {**shown["address"], self.value: "Elsewhere"}},
-        operations=_BENEFICIARY,
-        each=ADDRESS,
-    ),
-    "A member of bank_details is read as another than the create answered, or not at all.": document.sets(
-        lambda self, ctx, shown: {
-            "bank_details": {
-                name: value for name, value in shown["bank_details"].items() if name != self.value
-            }
-        },
-        operations=_VIRTUAL_ACCOUNT,
-        each=("iban", "bic", "bank_name"),
+    "A member is read as another than the create answered, or not at all.": document.changes(
+        others(
+            lambda operation: RESOURCES[ANSWERS[operation]],
+            but=("id", "object", "payout_destinations", *MOVING),
+        ),
+        others(inside("address", ADDRESS), _BENEFICIARY),
+        each_of(inside("bank_details", "iban bic bank_name"), {"missing": MISSING}, _VIRTUAL_ACCOUNT),
+        each_of("note", {"cut": lambda text: str(text)[:200]}, _BENEFICIARY),
+        each_of("label", {"cut": lambda text: text[:200]}, _VIRTUAL_ACCOUNT),
+        nulls=True,
     ),
     "This member of a beneficiary changes with the first payout to it.": document.sets(
-        lambda self, ctx, shown: {self.value: other(self.value, shown[self.value])},
-        lambda self, ctx, shown: paid(ctx, "beneficiary_id", shown),
+        another,
+        lambda ctx, shown: paid(ctx, "beneficiary_id", shown),
         operations=_BENEFICIARY,
         each=("note", "display_name"),
     ),
     "A new destination empties the note of its beneficiary.": after(
         "create_destination",
-        lambda self, ctx: store(ctx, {"note": None}, [ctx.beneficiary]),
-        base=Elsewhere,
+        lambda ctx: store(ctx, {"note": None}, [ctx.beneficiary]),
+        everywhere=True,
         operations=_BENEFICIARY,
     ),
     "A beneficiary takes over the country of its new destination.": after(
-        "create_destination",
-        lambda self, ctx: _move(self, ctx, ctx.record),
-        base=Elsewhere,
-        operations=_BENEFICIARY,
+        "create_destination", lambda ctx: _move(ctx, ctx.record), everywhere=True, operations=_BENEFICIARY
     ),
     "A beneficiary takes over the country of the destination that is paid.": after(
         "create_payout",
-        lambda self, ctx: _move(
-            self, ctx, ctx.store.get("payout_destination", ctx.values["payout_destination_id"])
-        ),
-        base=Elsewhere,
+        lambda ctx: _move(ctx, ctx.store.get("payout_destination", ctx.values["payout_destination_id"])),
+        everywhere=True,
         operations=_BENEFICIARY,
     ),
 }

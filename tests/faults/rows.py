@@ -5,98 +5,123 @@ Tests and changes are called as an override is: with the behaviour, the request'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from conformance.reference.context import Context, Record
+from conformance.contract.operations import OPERATIONS
+from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ANSWERS
 
-from .catalogue import Error, Row, refuse, seam
-
-Call = Callable[..., Any]
+from .catalogue import Call, Error, Faulty, Row, by_name, refuse, seam, seam_of
 
 
 def always(*_: Any) -> bool:
     return True
 
 
-def where(name: str, test: Call, instead: Call, **options: Any) -> Row:
-    """Makes a row that does something else than usual where a test holds."""
+def _bound(name: str, options: Mapping[str, Any], *functions: Call | None) -> list[Call]:
+    """Returns functions as they are called with the arguments of a seam, by its parameters' names."""
+    names = seam_of(name, options.get("base", Faulty))
+    return [by_name(function, names) for function in functions]
+
+
+def where(name: str, test: Call | None, instead: Call | None, **options: Any) -> Row:
+    """Makes a row that does something else than usual where a test holds; one of both may be the kind."""
+    holds, does = _bound(name, options, test, instead)
     return seam(
-        name,
-        lambda self, *given, **named: (
-            instead(self, *given, **named) if test(self, *given, **named) else self.usual()
-        ),
-        **options,
+        name, lambda self, *given: (does if holds(self, *given) else usually)(self, *given), **options
     )
 
 
-def skipping(name: str, test: Call = always, **options: Any) -> Row:
+def usually(self: Any, *_: Any) -> Any:
+    """Does what the reference server does."""
+    return self.usual()
+
+
+def skipping(name: str, test: Call | None = always, **options: Any) -> Row:
     """Makes a row that leaves a step, or a condition, out where a test holds."""
-    return where(name, test, lambda *_, **__: None, **options)
+    return where(name, test, lambda: None, **options)
 
 
-def refusing(name: str, error: Error | None = None, test: Call = always, **options: Any) -> Row:
-    """Makes a row that refuses where a test holds; with `self.value` by default."""
-    return where(name, test, lambda self, *_, **__: refuse(error or self.value), **options)
+def refusing(name: str, error: Error | None = None, test: Call | None = always, **options: Any) -> Row:
+    """Makes a row that refuses where a test holds; with the kind by default."""
+    return where(name, test, lambda value: refuse(error or value), **options)
 
 
-def refusing_otherwise(
-    name: str, error: Error | None = None, test: Callable[[Any, Refusal], Any] = always, **options: Any
-) -> Row:
-    """Makes a row that refuses otherwise what the seam refuses, if a test of the refusal holds; with
-    `self.value` by default."""
+def refusing_otherwise(name: str, error: Error | None = None, test: Call = always, **options: Any) -> Row:
+    """Makes a row that refuses otherwise what the seam refuses, if a test of the refusal holds; with the kind
+    by default, or its second part."""
 
-    def override(self: Any, *given: Any, **named: Any) -> Any:
+    def override(self: Any, ctx: Context, *_: Any) -> Any:
         try:
             return self.usual()
         except Refusal as found:
-            if test(self, found):
-                refuse(error or self.value)
+            if test(self, ctx, found):
+                refuse(error or (self.value if isinstance(self.value, str) else self.value[1]))
             raise
 
     return seam(name, override, **options)
 
 
-def passing(name: str, test: Call, **options: Any) -> Row:
-    """Makes a row whose seam is also satisfied where a test holds."""
-    return seam(name, lambda self, *given: self.usual() or test(self, *given), **options)
+def passing(name: str, test: Call | None = None, **options: Any) -> Row:
+    """Makes a row whose seam is also satisfied where a test holds, by default the kind."""
+    (holds,) = _bound(name, options, test)
+    return seam(name, lambda self, *given: self.usual() or holds(self, *given), **options)
 
 
-def members_of(members: Call | Mapping[str, Any], *given: Any) -> Mapping[str, Any]:
-    """Returns members that are constant, or those that a function returns."""
-    return members(*given) if callable(members) else members
+def _members(members: Call | Mapping[str, Any] | None) -> Call | None:
+    """Returns what returns members that are constant, or those that a function returns."""
+    return members if members is None or callable(members) else lambda: members
 
 
-def adding(name: str, members: Call | Mapping[str, Any], test: Call = always, **options: Any) -> Row:
+def adding(
+    name: str, members: Call | Mapping[str, Any] | None, test: Call | None = always, **options: Any
+) -> Row:
     """Makes a row that gives members of the seam's result other values where a test holds."""
+    more, holds = _bound(name, options, _members(members), test)
 
     def override(self: Any, *given: Any) -> Any:
-        made = self.usual()
-        return {**made, **members_of(members, self, *given)} if test(self, *given) else made
+        result = self.usual()
+        return {**result, **more(self, *given)} if holds(self, *given) else result
 
     return seam(name, override, **options)
 
 
-def before(name: str, do: Call, **options: Any) -> Row:
-    """Makes a row that does something before what the seam does."""
-
-    def override(self: Any, *given: Any) -> Any:
-        do(self, *given)
-        return self.usual()
-
-    return seam(name, override, **options)
+def before(name: str, do: Call | None, test: Call | None = always, **options: Any) -> Row:
+    """Makes a row that does something before what the seam does, where a test holds."""
+    first, holds = _bound(name, options, do, test)
+    return seam(
+        name, lambda self, *given: (holds(self, *given) and first(self, *given), self.usual())[1], **options
+    )
 
 
-def after(name: str, do: Call, **options: Any) -> Row:
-    """Makes a row that does something after what the seam does."""
+def after(name: str, do: Call | None, test: Call | None = always, **options: Any) -> Row:
+    """Makes a row that does something after what the seam does, where a test holds."""
+    then, holds = _bound(name, options, do, test)
+    return seam(
+        name, lambda self, *given: (self.usual(), holds(self, *given) and then(self, *given))[0], **options
+    )
 
-    def override(self: Any, *given: Any) -> Any:
-        made = self.usual()
-        do(self, *given)
-        return made
+
+def stale(
+    name: str, key: Call, test: Call = always, *, seconds: float = 10**9, times: float = 10**9, **options: Any
+) -> Row:
+    """Makes a row whose seam gives for so many seconds, or times, what it gave first for a key, where a test
+    holds."""
+    place, holds = _bound(name, options, key, test)
+
+    def override(self: Any, ctx: Context, *given: Any) -> Any:
+        if not holds(self, ctx, *given):
+            return self.usual()
+        at = place(self, ctx, *given)
+        result, until, left = self.state.get(at, (None, 0, 0))
+        if ctx.now > until or not left:
+            result, until, left = self.usual(), ctx.now + seconds * 1_000_000, times
+        self.state[at] = result, until, left - 1
+        return result
 
     return seam(name, override, **options)
 
@@ -112,59 +137,74 @@ def show(ctx: Context, members: Mapping[str, Any]) -> None:
     ctx.record = {**(ctx.record or {}), **members}
 
 
+#: Operation -> kind -> path and way.
+Each = Callable[[str], dict[str, Any]]
+
+#: What a change of something shown may name: the item's record, for one of a list.
+SHOWN = dict.fromkeys(("ctx", "shown", "record"))
+
+
 class Place:
     """A place where servers show something: the result of a seam, where it applies, or each element of it.
 
-    A change is called with the behaviour, the request's context and the document; with the record, too, of an
-    item of a list.
+    Changes and tests are called with what they name of the request's context, of what is `shown`, and of the
+    record of an item of a list.
     """
 
-    def __init__(self, name: str, applies: Call = always, *, each: Any = None, of_each: bool = False) -> None:
-        self.name, self.applies, self.each, self.of_each = name, applies, each, of_each
+    def __init__(
+        self, name: str, applies: Call | None = always, *, each: Any = None, of_each: bool = False
+    ) -> None:
+        self.name, self.each, self.of_each = name, each, of_each
+        self.applies = by_name(applies, seam_of(name))
 
-    def __call__(self, changed: Call, **options: Any) -> Row:
-        """Makes a row of servers that show what `changed` returns."""
+    def __call__(self, changed: Call | None = None, **options: Any) -> Row:
+        """Makes a row of servers that show what `changed` returns, by default the kind."""
+        place, change = self, by_name(changed, SHOWN)
 
-        def override(this: Any, ctx: Context, *given: Any) -> Any:
-            made = this.usual()
-            if not self.applies(this, ctx, *given):
-                return made
-            if self.of_each:
-                return [changed(this, ctx, dict(each)) for each in made]
-            record = given[1:] if self.name == "item" else ()
-            return changed(this, ctx, dict(made) if isinstance(made, Mapping) else made, *record)
+        def override(self: Any, ctx: Context, *given: Any) -> Any:
+            result = self.usual()
+            if not place.applies(self, ctx, *given):
+                return result
+            if place.of_each:
+                return [change(self, ctx, dict(each)) for each in result]
+            record = given[1:] if place.name == "item" else ()
+            return change(self, ctx, dict(result) if isinstance(result, Mapping) else result, *record)
 
         return seam(self.name, override, **({"each": self.each} if self.each else {}), **options)
 
-    def sets(self, members: Call | Mapping[str, Any], test: Call = always, **options: Any) -> Row:
-        """Makes a row of servers that show other values of some members where a test holds."""
+    def sets(
+        self, members: Call | Mapping[str, Any] | None = None, test: Call | None = always, **options: Any
+    ) -> Row:
+        """Makes a row of servers that show other values of some members, by default the kind, where a test
+        holds."""
+        more, holds = by_name(_members(members), SHOWN), by_name(test, SHOWN)
 
-        def changed(this: Any, ctx: Context, document: dict[str, Any], *record: Any) -> Any:
-            if not test(this, ctx, document, *record):
-                return document
-            return {**document, **members_of(members, this, ctx, document, *record)}
+        def changed(self: Any, ctx: Context, shown: Any, record: Any) -> Any:
+            given = self, ctx, shown, record
+            return {**shown, **more(*given)} if holds(*given) else shown
 
         return self(changed, **options)
+
+    def changes(self, *each: Each, test: Call = always, nulls: bool = False, **options: Any) -> Row:
+        """Makes a row of servers that show the member at each path in each way, as `each_of` combines them,
+        where a test holds; also where it is null if `nulls`."""
+        holds = by_name(test, SHOWN)
+
+        def changed(self: Any, ctx: Context, shown: Any, record: Any) -> Any:
+            path, way = self.value
+            return shown_as(shown, path, way, nulls) if holds(self, ctx, shown, record) else shown
+
+        return self(changed, each=together(*each), **options)
 
 
 # ---------------------------------------------------------------------- the places
 
 
-def _is_answer(self: Any, ctx: Context, kind: str, *_: Any) -> bool:
-    return kind == ANSWERS[self.operation]
-
-
 #: The resource of an answer, or the resources of a list.
-document = Place("shape", _is_answer)
-
-#: Payout destinations in a beneficiary.
-embedded = Place("shape", lambda self, ctx, kind, *_: kind == "payout_destination")
+document = Place("shape", lambda self, kind: kind == ANSWERS[self.operation])
 
 #: Operations whose answers hold payout destinations.
 EMBEDDING = ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
-
-#: Balances of an account.
-balance = Place("balances", of_each=True)
 
 #: Items of a list.
 item = Place("item")
@@ -186,7 +226,13 @@ def _pages(operation: str) -> dict[str, Any]:
 
 
 #: Items of some pages.
-on_pages = Place("items", lambda self, ctx, listing: self.value(listing), each=_pages, of_each=True)
+on_pages = Place("items", None, each=_pages, of_each=True)
+
+
+def page(self: Any, ctx: Context, listing: Listing, **other: int) -> list[Record]:
+    """Returns the elements of a page, or from another offset or up to another limit."""
+    limits = {"limit": listing.size, "offset": self.offset(ctx, listing), **other}
+    return self.fetch(ctx, listing, **limits)
 
 
 def succeeded(response: Response) -> bool:
@@ -194,14 +240,20 @@ def succeeded(response: Response) -> bool:
     return 200 <= response.status < 300
 
 
+def turn(self: Any) -> int:
+    """Returns the number of the request that a fault counts, from 1."""
+    self.state["turn"] = number = self.state.get("turn", 0) + 1
+    return int(number)
+
+
 def third(changed: Callable[..., Any], **options: Any) -> Row:
     """Makes a row of three processes that answer in turn, one of them differently."""
+    change = by_name(changed, SHOWN)
 
-    def finished(self: Any, ctx: Context, response: Response) -> Response:
-        if not succeeded(response):
-            return response
-        self.state["turn"] = turn = self.state.get("turn", 0) + 1
-        return response.with_document(changed(self, ctx, response.document)) if turn % 3 == 0 else response
+    def finished(self: Any, ctx: Context, shown: Response) -> Response:
+        if not succeeded(shown):
+            return shown
+        return shown.with_document(change(self, ctx, shown.document)) if turn(self) % 3 == 0 else shown
 
     return answer(finished, **options)
 
@@ -209,24 +261,105 @@ def third(changed: Callable[..., Any], **options: Any) -> Row:
 # ---------------------------------------------------------------------- changes
 
 
-def lacking(self: Any, ctx: Context, document: Mapping[str, Any], *_: Any) -> dict[str, Any]:
+#: The way in which a member is shown that is left out.
+MISSING = object()
+
+
+def shown_as(shown: Any, path: str, way: Any, nulls: bool = False) -> dict[str, Any]:
+    """Returns a document with the member at a path, as address.city, in another way: as a constant, or as a
+    function of it returns. A path leads through each element of an array."""
+    name, _, below = path.partition(".")
+    value = shown.get(name)
+    if below and not isinstance(value, (dict, list)):
+        return {**shown}
+    if below and isinstance(value, list):
+        value = [shown_as(each, below, way, nulls) for each in value]
+    elif below:
+        value = shown_as(value, below, way, nulls)
+    elif not callable(way):
+        value = way
+    elif nulls or value is not None:
+        value = way(value)
+    elif name not in shown:
+        return {**shown}
+    return {key: each for key, each in {**shown, name: value}.items() if each is not MISSING}
+
+
+#: Paths of members: words, or a function of an operation.
+Paths = str | Iterable[str] | Callable[[str], Iterable[str]]
+
+
+def _paths(paths: Paths, operation: str) -> Iterable[str]:
+    paths = paths(operation) if callable(paths) else paths
+    return paths.split() if isinstance(paths, str) else paths
+
+
+def each_of(
+    paths: Paths, ways: Mapping[str, Any] | Iterable[Any], operations: Collection[str] = OPERATIONS
+) -> Each:
+    """Combines members, or other values, with each of the ways, for some operations."""
+    named = ways if isinstance(ways, Mapping) else {str(way): way for way in ways}
+    return lambda operation: {
+        f"{path} {how}": (path, way)
+        for path in _paths(paths, operation)
+        for how, way in named.items()
+        if operation in operations
+    }
+
+
+def together(*those: Each) -> Each:
+    """Returns the kinds of several functions."""
+    return lambda operation: {kind: value for each in those for kind, value in each(operation).items()}
+
+
+def inside(place: str, names: str | Iterable[str]) -> list[str]:
+    """Returns the paths of members of a member."""
+    return [f"{place}.{name}" for name in (names.split() if isinstance(names, str) else names)]
+
+
+def others(paths: Paths, operations: Collection[str] = OPERATIONS, *, but: Collection[str] = ()) -> Each:
+    """Combines members, but some, with the way of another valid value, for some operations."""
+    return lambda operation: {
+        path: (path, functools.partial(other, path.rpartition(".")[2]))
+        for path in _paths(paths, operation)
+        if operation in operations and path not in but
+    }
+
+
+def lacking(shown: Mapping[str, Any], value: str) -> dict[str, Any]:
     """Drops the member that `value` names."""
-    return {name: member for name, member in document.items() if name != self.value}
+    return {name: member for name, member in shown.items() if name != value}
 
 
-def another(self: Any, ctx: Context, document: Mapping[str, Any], *_: Any) -> dict[str, Any]:
-    """Gives the member that `value` names another valid value."""
-    return {**document, self.value: other(self.value, document[self.value])}
+def another(shown: Mapping[str, Any], value: str) -> dict[str, Any]:
+    """Returns another valid value of the member that `value` names."""
+    return {value: other(value, shown.get(value))}
 
 
-def number(self: Any, ctx: Context, document: Mapping[str, Any], *_: Any) -> dict[str, Any]:
-    """Makes the member that `value` names a number."""
-    return {**document, self.value: 12345}
-
-
-def without_the_last(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
+def without_the_last(shown: dict[str, Any]) -> Any:
     """Removes the last element from a page that counts it."""
-    return {**document, "items": document["items"][:-1]}
+    return {**shown, "items": shown["items"][:-1]}
+
+
+def says(document: Mapping[str, Any], kind: str) -> bool:
+    """Returns True for a body or a record of a kind: type=wallet, currency!=USD, address, no note, or several
+    with commas between."""
+
+    def holds(part: str) -> bool:
+        name, unequal, value = part.partition("!=")
+        if unequal:
+            return str(document.get(name)) != value
+        name, equal, value = part.partition("=")
+        if equal:
+            return str(document.get(name)) == value
+        return (document.get(part.removeprefix("no ")) is None) is part.startswith("no ")
+
+    return all(map(holds, kind.split(", ")))
+
+
+def other_end(text: str) -> str:
+    """Returns a text with another last character."""
+    return text[:-1] + ("0" if text[-1] != "0" else "1")
 
 
 def other(name: str, value: Any) -> Any:

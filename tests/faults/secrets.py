@@ -1,21 +1,201 @@
-"""Servers that reveal credentials or masked numbers."""
+"""Servers whose answers show credentials, masked numbers, or what is another organization's."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from conformance.reference.context import Context
-from conformance.reference.core_messages import Response
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
+from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
 from .authentication import first_organization
-from .catalogue import Row, faults, of, seam
+from .catalogue import Call, Faulty, Row, by_name, fault, faults, of, refusal, refuse, seam, seam_of, seams
 from .completeness import OF_DESTINATIONS
-from .rows import adding, answer, succeeded, where
-from .spellings import ReadsAtOtherPaths, open_reads
+from .destinations import masking
+from .paths import FORMS, IN_TURN, ReadsAtOtherPaths, open_reads
+from .rows import adding, document, says, skipping, succeeded, where
+from .tenancy import foreign
+
+# ---------------------------------------------------------------------- payouts to what is elsewhere
+
+
+WHERE = ("unknown", "sibling", "foreign")
+
+
+def _where(ctx: Context, record: Record | None) -> str:
+    return "unknown" if record is None else "foreign" if foreign(ctx, record) else "sibling"
+
+
+@fault("tenancy.payout-references", each=WHERE)
+class PaysElsewhere(Faulty):
+    """A beneficiary that is not under the account is paid."""
+
+    def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
+        if _where(ctx, beneficiary) != self.value:
+            super().on_payout_beneficiary(ctx, beneficiary)
+
+    def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
+        # Accepts the destination together with its foreign beneficiary.
+        if _where(ctx, self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))) != self.value:
+            super().on_payout_destination(ctx, destination)
+
+    def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
+        beneficiary = self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))
+        if beneficiary is not None and ctx.account is not None and beneficiary["parent"] == ctx.account["id"]:
+            super().on_payout_destination_owner(ctx, destination)
+
+
+def _at_the_place(self: Any, ctx: Context, destination: Record | None) -> bool:
+    return bool(_where(ctx, destination) == self.value)
+
+
+#: Forms in which the references of a payout are looked up.
+_FORMS = ("its beginning", "its end", "more behind it", "without its prefix", "in any letter case")
+
+
+faults["tenancy.payout-references"] |= {
+    "A destination elsewhere is paid to.": skipping("on_payout_destination", _at_the_place, each=WHERE),
+    "A destination elsewhere is paid to where it is a default.": skipping(
+        "on_payout_destination",
+        lambda self, ctx, destination: (
+            _at_the_place(self, ctx, destination) and destination and destination.get("is_default")
+        ),
+        each=("sibling", "foreign"),
+    ),
+    "A destination elsewhere is paid to without a note.": skipping(
+        "on_payout_destination", lambda ctx, destination: destination is not None and "note" not in ctx.values
+    ),
+    "A payout's beneficiary and destination are found by ids that are not theirs.": where(
+        "find",
+        lambda kind: kind in ("beneficiary", "payout_destination"),
+        lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(self, ctx, kind, identifier)),
+        each={
+            **{kind: FORMS[kind] for kind in _FORMS},
+            **{kind: IN_TURN[kind] for kind in ("accents", "compatible characters")},
+        },
+    ),
+}
+
+for what in ("beneficiary", "destination"):
+    faults["tenancy.payout-references-status"] |= {
+        "A payout to what is not under the account is refused with another status than 404.": where(
+            f"on_payout_{what}",
+            lambda self, ctx, *named: _where(ctx, named[0]) == self.value[1],
+            lambda value: refuse(f"{value[0]} validation_error invalid_reference"),
+            each={
+                f"{status} {place} {what}": (status, place) for status in (403, 422, 400) for place in WHERE
+            },
+        )
+    }
+    faults["tenancy.no-leak"] |= {
+        "The refusal of a payout to what is another organization's shows something of it.": where(
+            f"on_payout_{what}",
+            lambda ctx, *named: named[0] is not None and foreign(ctx, named[0]),
+            lambda *given: refuse(
+                refusal("404 not_found_error resource_not_found", f"Not yours: {given[1]}")
+            ),
+            operations=("createPayout",),
+            each=(what,),
+        )
+    }
+
+faults["tenancy.payout-destination-owner"] |= {
+    "A destination of another beneficiary of the account is paid to.": skipping(
+        "on_payout_destination_owner",
+        lambda destination, value: says(destination, value),
+        each={"any": "id", "the default": "is_default=True", "a wallet": "type=wallet"},
+    )
+}
+
+
+# ---------------------------------------------------------------------- leaks
+
+
+def _of(ctx: Context, record: Record, what: str) -> Any:
+    """Returns something that only the owner knows, from the resource or from its children."""
+    if what != "name":
+        return {**record}
+    own = next((record[name] for name in ("name", "display_name", "label") if record.get(name)), None)
+    if own:
+        return own
+    sql = "SELECT json_extract(document, '$.name') FROM resources WHERE parent = ?"
+    return [row[0] for row in ctx.store.query(sql, record["id"])][:20]
+
+
+class Leaks(Faulty):
+    """Reveals data of another organization's resource in its refusal."""
+
+    def leak(self, ctx: Context, kind: str, record: Record) -> NoReturn:
+        """Raises the refusal, with data of the record in the context."""
+        ctx.notes["leaked"] = _of(ctx, record, self.value)
+        raise Refusal(kind)
+
+    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
+        return (
+            self.leak(ctx, "foreign_parent", record)
+            if self.here(ctx)
+            else super().on_foreign_parent(ctx, kind, record)
+        )
+
+    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
+        if self.here(ctx) and foreign(ctx, record):
+            self.leak(ctx, "missing_child", record)
+        return super().on_child_elsewhere(ctx, kind, record, parent)
+
+
+class LeaksChildren(Leaks):
+    """Reveals data of another organization's child under the caller's own parent only."""
+
+    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
+        raise Refusal("foreign_parent")
+
+
+def _shown(operation: str) -> list[str]:
+    # For a customer nothing is documented except its accounts.
+    return ["name", "everything"] if OPERATIONS[operation].path_parameters != ("customer_id",) else ["name"]
+
+
+def _in_the_message(self: Any, ctx: Context, *_: Any) -> str:
+    return f"{self.usual()} {ctx.notes['leaked']}"
+
+
+def _leaks(self: Any, ctx: Context, *_: Any) -> bool:
+    return "leaked" in ctx.notes
+
+
+faults["tenancy.no-leak"] |= {
+    "The refusal of a payout to another organization's beneficiary shows the beneficiary's country.": seams(
+        {
+            "on_payout_beneficiary": lambda ctx, beneficiary, usual: (
+                ctx.notes.update(payee={"country_code": (beneficiary or {}).get("country_code")}) or usual()
+            ),
+            "error_document": lambda ctx, usual: {**usual(), **ctx.notes.get("payee", {})},
+        },
+        operations=("createPayout",),
+    ),
+    "The message of a refusal shows something of another organization's resource.": where(
+        "error_message", _leaks, _in_the_message, base=Leaks, each=_shown
+    ),
+    "A member beside the error holds another organization's resource.": adding(
+        "error_document", lambda ctx: {"resource": ctx.notes["leaked"]}, _leaks, base=Leaks, each=_shown
+    ),
+    "The refusal of another organization's child, under one's own parent, shows something of it.": where(
+        "error_message",
+        _leaks,
+        _in_the_message,
+        base=LeaksChildren,
+        operations=OPERATION_SETS["child"],
+        each=("name", "everything"),
+    ),
+}
+
+
+# ---------------------------------------------------------------------- credentials and numbers
+
 
 HIDDEN = ("account_number", "iban", "wallet_address")
 
@@ -33,44 +213,24 @@ def _body(ctx: Context) -> str:
     return ctx.request.body.decode("utf-8", "replace")
 
 
-def telling(
-    shown: Callable[[Any, Context], object],
-    test: Callable[[Any, Refusal], object] = lambda self, refusal: refusal.kind == self.value,
-    **options: Any,
-) -> Row:
+def telling(shown: Call, test: Call | None = None, **options: Any) -> Row:
     """Makes a row that shows something in the message of a refusal; by default of the kind `value`."""
+    names = seam_of("error_message")
+    tells, holds = (
+        by_name(shown, names),
+        by_name(test or (lambda refusal, value: refusal.kind == value), names),
+    )
     return where(
         "error_message",
-        lambda self, ctx, refusal: test(self, refusal),
-        lambda self, ctx, refusal: f"{self.usual()} ({shown(self, ctx)})",
+        holds,
+        lambda self, ctx, refusal, usual: f"{usual()} ({tells(self, ctx, refusal)})",
         **options,
     )
 
 
-def _number_of_the_named(self: Any, ctx: Context) -> Any:
-    """Returns the number of the destination that a payout names."""
-    named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
-    return named.get("account_number")
-
-
-def _with_secret(self: Any, ctx: Context, response: Response) -> Response:
-    if self.value == "header":
-        return response.with_header(b"x-debug", _secret(ctx).encode())
-    return response.with_document({**response.document, "debug": {"key": [_secret(ctx)]}})
-
-
-def _with_number(self: Any, ctx: Context, response: Response) -> Response:
-    paid_to = ctx.store.get("payout_destination", str((ctx.record or {}).get("payout_destination_id"))) or {}
-    number = paid_to.get(self.value)
-    return response.with_document({**response.document, "paid_to": number}) if number else response
-
-
-def _with_body(self: Any, ctx: Context, response: Response) -> Response:
-    document = response.document if response.body else {}
-    conflict = (document.get("error") or {}).get("code") == "idempotency_key_conflict"
-    if ctx.replayed if self.value == "replay" else conflict:
-        return response.with_document({**document, "request": _body(ctx)})
-    return response
+def _named(ctx: Context) -> dict[str, Any]:
+    """Returns the destination that a payout names."""
+    return ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
 
 
 def revealing(members: Callable[[str, str], dict[str, Any]], each: Any, operations: Any = _SHOWING) -> Row:
@@ -78,8 +238,8 @@ def revealing(members: Callable[[str, str], dict[str, Any]], each: Any, operatio
     both."""
     return adding(
         "resource",
-        lambda self, ctx, kind, record: members(self.value, record[self.value.split()[0]]),
-        lambda self, ctx, kind, record: kind == "payout_destination" and record.get(self.value.split()[0]),
+        lambda record, value: members(value, record[value.split()[0]]),
+        lambda kind, record, value: kind == "payout_destination" and record.get(value.split()[0]),
         operations=operations,
         each=each,
     )
@@ -87,12 +247,6 @@ def revealing(members: Callable[[str, str], dict[str, Any]], each: Any, operatio
 
 def _grouped(number: str, by: str) -> str:
     return by.join(re.findall(".{1,4}", number))
-
-
-def _unmasked(kind: str, number: str) -> dict[str, Any]:
-    name, how = kind.split(maxsplit=1)
-    forms = {"plain": number, "grouped": _grouped(number, " "), "reversed case": number.swapcase()}
-    return {f"{name}_masked": forms[how]}
 
 
 class WholeNumbersElsewhere(ReadsAtOtherPaths):
@@ -108,54 +262,59 @@ class WholeNumbersElsewhere(ReadsAtOtherPaths):
 
 faults["secrets.hidden"] |= {
     "The message of an error shows the secret.": telling(
-        lambda self, ctx: _secret(ctx),
-        each=("invalid_signature", "nonce_replay", "timestamp_too_old", "unknown_parent"),
+        _secret, each=("invalid_signature", "nonce_replay", "timestamp_too_old", "unknown_parent")
     ),
-    "A success shows the secret.": where(
+    "A success shows the secret in a member.": where(
         "finish",
-        lambda self, ctx, response: succeeded(response),
-        _with_secret,
-        each=("member", "header"),
+        succeeded,
+        lambda ctx, response: response.with_document({**response.document, "debug": [_secret(ctx)]}),
+    ),
+    "A success shows the secret in a header.": where(
+        "finish", succeeded, lambda ctx, response: response.with_header(b"x-debug", _secret(ctx).encode())
     ),
     "The refusal of a payout shows the number of another beneficiary's destination in this place.": telling(
-        _number_of_the_named,
+        lambda ctx: _named(ctx).get("account_number"),
         operations=("createPayout",),
         each={"its account": "payout_destination_owner", "another account": "payout_destination"},
     ),
     "The refusal of an invalid payout destination repeats the number.": telling(
-        lambda self, ctx: ctx.body.get(self.value),
-        lambda self, refusal: refusal.kind == "invalid_field",
+        lambda ctx, value: ctx.body.get(value),
+        lambda refusal: refusal.kind == "invalid_field",
         operations=_CREATE,
         each=HIDDEN,
     ),
     "The refusal of this field repeats the number.": telling(
-        lambda self, ctx: [ctx.body.get(name) for name in HIDDEN],
-        lambda self, refusal: refusal.field == self.value,
+        lambda ctx: [ctx.body.get(name) for name in HIDDEN],
+        lambda refusal, value: refusal.field == value,
         operations=_CREATE,
         each=[field.name for field in FIELDS["createPayoutDestination"]],
     ),
     "The refusal repeats the whole body that was sent.": telling(
-        lambda self, ctx: _body(ctx),
+        _body,
         operations=_CREATE,
         each=(
             *("missing_headers", "empty_header", "timestamp_too_old", "nonce_replay", "invalid_signature"),
             *("unknown_key", "unknown_parent", "foreign_parent", "missing_child", "missing_idempotency_key"),
         ),
     ),
-    "A repeated create shows the body that was first sent.": answer(
-        _with_body, operations=_CREATE, each=("replay", "conflict")
+    "A repeated create shows the body that was first sent.": where(
+        "finish",
+        None,
+        lambda ctx, response: response.with_document({**response.document, "request": _body(ctx)}),
+        operations=_CREATE,
+        each={"replay": lambda ctx: ctx.replayed, "conflict": lambda response: response.status == 409},
     ),
-    "A payout shows the full number of its destination.": answer(
-        _with_number, operations=("createPayout",), each=("account_number", "iban")
+    "A payout shows the full number of its destination.": document.sets(
+        lambda ctx, value: {"paid_to": _named(ctx).get(value)}, operations=("createPayout",), each=HIDDEN[:2]
     ),
     "A header shows the full number of a new payout destination.": where(
         "finish",
-        lambda self, ctx, response: succeeded(response) and ctx.body.get(self.value),
-        lambda self, ctx, response: response.with_header(b"x-created", str(ctx.body[self.value]).encode()),
+        lambda ctx, response, value: succeeded(response) and ctx.body.get(value),
+        lambda ctx, response, value: response.with_header(b"x-created", str(ctx.body[value]).encode()),
         operations=_CREATE,
         each=HIDDEN,
     ),
-    "Destinations are shown with their whole numbers at a path that the specification does not have.": of(
+    "Destinations are shown with their whole numbers at an undocumented path.": of(
         WholeNumbersElsewhere, operations=_CREATE, each=open_reads
     ),
     "account_number_last4 is the full number.": revealing(
@@ -167,38 +326,41 @@ faults["secrets.hidden"] |= {
         lambda name, number: {name: number}, HIDDEN
     ),
     "A masked member is the full value.": revealing(
-        _unmasked,
-        [f"{name} {how}" for name in HIDDEN[1:] for how in ("plain", "grouped", "reversed case")],
+        lambda kind, number: {
+            f"{kind.split()[0]}_masked": {
+                "plain": number,
+                "grouped": _grouped(number, " "),
+                "reversed": number.swapcase(),
+            }[kind.split()[1]]
+        },
+        [f"{name} {how}" for name in HIDDEN[1:] for how in ("plain", "grouped", "reversed")],
     ),
     "An item shows the full number under the name it was sent by.": adding(
         "item",
-        lambda self, ctx, kind, record: {self.value: record[self.value]},
-        lambda self, ctx, kind, record: record.get(self.value),
+        lambda record, value: {value: record[value]},
+        lambda record, value: record.get(value),
         operations=("listPayoutDestinations",),
         each=HIDDEN,
     ),
-    "A wallet's IBAN is shown whole.": where(
-        "iban_masked",
-        lambda self, ctx, record: record.get("type") == "wallet",
-        lambda self, ctx, record: record.get("iban"),
-        operations=_CREATE,
+    "A wallet's IBAN is shown whole.": masking(
+        "iban", lambda text: text, lambda record: says(record, "type=wallet"), operations=_CREATE
     ),
-    "A wallet address is masked where it is one of Ethereum.": where(
-        "wallet_address_masked",
-        lambda self, ctx, record: not str(record.get("wallet_address")).startswith("0x"),
-        lambda self, ctx, record: record.get("wallet_address"),
+    "A wallet address is masked where it is one of Ethereum.": masking(
+        "wallet_address",
+        lambda text: text,
+        lambda record: not record["wallet_address"].startswith("0x"),
         operations=_SHOWING,
     ),
     "A destination shows the number of its type, but for a bank account.": adding(
         "members",
-        lambda self, ctx, kind, record: {"number": record.get("account_number")},
-        lambda self, ctx, kind, record: record.get("type") == "card",
+        lambda record: {"number": record.get("account_number")},
+        lambda record: record.get("type") == "card",
         operations=_CREATE,
     ),
     "A beneficiary shows the full numbers of destinations of some kind.": adding(
         "members",
-        lambda self, ctx, kind, record: {name: record.get(name) for name in HIDDEN[:2]},
-        lambda self, ctx, kind, record: kind == "payout_destination" and self.value(record),
+        lambda record: {name: record.get(name) for name in HIDDEN[:2]},
+        lambda kind, record, value: kind == "payout_destination" and value(record),
         operations=_SHOWING[1:],
         each={
             **{kind: OF_DESTINATIONS[kind] for kind in ("letters beyond ASCII", "no label", "an IBAN alone")},
@@ -207,7 +369,7 @@ faults["secrets.hidden"] |= {
     ),
     "A payout destination without a label is called by its number.": seam(
         "kept_fields",
-        lambda self, ctx: {"label": ctx.values.get(self.value), **self.usual()},
+        lambda ctx, value, usual: {"label": ctx.values.get(value), **usual()},
         operations=_CREATE,
         each=HIDDEN,
     ),

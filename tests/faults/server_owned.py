@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.context import Context
 from tests.specification import ANSWERS, RESOURCES
 
-from .bodies import OTHERS
-from .catalogue import SHOWN_LATER, Faulty, Only, Row, faults, of, seam, seams
-from .crashes import paid_to, paid_to_wallet
-from .lookups import made_up
+from .bodies import OTHERS, asks
+from .catalogue import SHOWN_LATER, Call, Faulty, Only, Row, faults, of, seam, seams
+from .crashes import paid_to
+from .paths import made_up
 from .resources import EMPTY_BALANCE
-from .rows import adding, document, refusing
-
-#: Operation -> members with a value that a new resource does not have.
-INITIAL: dict[str, list[tuple[str, Any]]] = {
-    operation: [("status", status) for status in RESOURCES[ANSWERS[operation]]["status"].values[1:]]
-    for operation in OPERATION_SETS["create"]
-}
-INITIAL["createPayin"] = []
-INITIAL["createAccount"] += [("balances", [EMPTY_BALANCE])]
-INITIAL["createBeneficiary"] += [("verified", True), ("beneficiary_type", "business")]
-INITIAL["createPayoutDestination"] += [("is_default", True)]
-INITIAL["createPayout"] += [
-    ("provider", "acme"),
-    ("provider_reference_id", "r1"),
-    ("submitted_at", "2026-01-01T00:00:00Z"),
-    ("completed_at", "2026-01-01T00:00:00Z"),
-    ("failed_at", "2026-01-01T00:00:00Z"),
-    ("failed_reason", "none"),
-]
-
-
-def _initial(operation: str) -> dict[str, tuple[str, Any]]:
-    return {
-        f"{name} {value if isinstance(value, str) else type(value).__name__}": (name, value)
-        for name, value in INITIAL[operation]
-    }
+from .rows import adding, document, each_of, refusing, says
 
 
 def _with_destination(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
@@ -59,13 +31,7 @@ def _with_destination(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[st
     return {"payout_destinations": others[:1] or [self.resource(ctx, "payout_destination", one)]}
 
 
-def _of_everybody(self: Any, ctx: Context, record: Record) -> list[Any]:
-    return [
-        shown for each in ctx.store.select("beneficiary", record["parent"]) for shown in self.usual(ctx, each)
-    ]
-
-
-def _status(status: str, test: Callable[[Any, Context], Any], *operations: str, **options: Any) -> Row:
+def _status(status: str, test: Call, *operations: str, **options: Any) -> Row:
     """Makes a row of new resources in another status where a test of the request holds."""
     return adding("initial_state", {"status": status}, test, operations=operations, **options)
 
@@ -81,35 +47,16 @@ UNAPPROVED: dict[str, Callable[[Decimal], bool]] = {
 }
 
 
-#: Resource type -> server-assigned members that a server with mass assignment takes from the body.
-OWNED: dict[str, tuple[str, ...]] = {
-    "account": ("status", "balances"),
-    "beneficiary": ("status", "verified", "payout_destinations"),
-    "payout_destination": ("status",),
-    "payout": (
-        "status",
-        "provider",
-        "provider_reference_id",
-        "submitted_at",
-        "completed_at",
-        "failed_at",
-        "failed_reason",
-    ),
-    "virtual_account": ("status",),
-    "wallet": ("status",),
-    "payin": ("status",),
-}
-
-
-#: Operation -> members of its resource that only the server sets, without its state.
-OWNED_BY_SERVER = {
-    "createAccount": ("created", "updated"),
-    "createBeneficiary": ("created", "updated"),
-    "createPayoutDestination": ("created", "account_number_last4"),
-    "createPayout": ("created", "initiated_at", "amount_in_usd"),
-    "createVirtualAccount": ("created", "reference", "provider_reference_id", "bank_details"),
-    "createWallet": ("created", "addresses"),
-    "createPayin": ("created",),
+#: Operation -> members of its resource that only the server sets, which mass assignment takes from the body.
+OWNED = {
+    "createAccount": "status balances created updated",
+    "createBeneficiary": "status verified payout_destinations created updated",
+    "createPayoutDestination": "status created account_number_last4",
+    "createPayout": """status provider provider_reference_id submitted_at completed_at failed_at failed_reason
+        created initiated_at amount_in_usd""",
+    "createVirtualAccount": "status created reference provider_reference_id bank_details",
+    "createWallet": "status created addresses",
+    "createPayin": "status created",
 }
 
 
@@ -129,45 +76,32 @@ class BodyLater(Faulty):
         return {**shown, **later} if ctx.operation in ("getBeneficiary", "getAccountBalances") else shown
 
 
-def _named_by(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
-    """Returns the member that `value` names as the body has it."""
-    return {self.value: ctx.body.get(self.value, shown[self.value])}
-
-
 faults["create.server-owned"] |= {
     "A member that only the server may set is taken from the body.": document.sets(
-        _named_by,
-        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
-        each=lambda operation: OWNED[KINDS[operation]],
-    ),
-    "A new payin has the status that the body says.": document.sets(
-        lambda self, ctx, shown: {"status": ctx.body.get("status", "pending")},
-        operations=("createPayin",),
-        also=("format.enum",),
-    ),
-    "A member that the server assigns is taken from the body.": document.sets(
-        _named_by, each=OWNED_BY_SERVER.__getitem__, also=("format.timestamp-current",)
+        lambda ctx, shown, value: {value: ctx.body.get(value, shown[value])},
+        each=lambda operation: OWNED[operation].split(),
+        also=("format.timestamp-current", "format.enum"),
     ),
     "A create that names members of the server is answered with a redirection.": refusing(
-        "check_together", (303, "moved", "moved"), lambda self, ctx: {"id", "created"} & ctx.body.keys()
+        "check_together", "303 moved moved", lambda ctx: {"id", "created"} & ctx.body.keys()
     ),
     "The status is taken from the body; the answer to the create does not show it, later ones do.": seams(
         {
-            "initial_state": lambda self, ctx: {
-                **self.usual(),
-                "status": ctx.body.get("status", self.usual()["status"]),
+            "initial_state": lambda ctx, usual: {
+                **usual(),
+                "status": ctx.body.get("status", usual()["status"]),
             },
-            "shape": lambda self, ctx, kind, document: {**document, "status": "active"},
+            "shape": lambda document: {**document, "status": "active"},
         },
         operations=SHOWN_LATER,
     ),
     "A new resource is put under the account that the body names.": seams(
         {
-            "new_record": lambda self, ctx: {
-                **self.usual(),
+            "new_record": lambda self, ctx, usual: {
+                **usual(),
                 "parent": ctx.body.get("account_id", self.parent(ctx)["id"]),
             },
-            "resource": lambda self, ctx, *_: {**self.usual(), "account_id": ctx.account["id"]},
+            "resource": lambda ctx, usual: {**usual(), "account_id": ctx.account["id"]},
         },
         operations=("createBeneficiary", "createVirtualAccount"),
     ),
@@ -184,36 +118,42 @@ faults["create.server-owned"] |= {
 _PAYOUT = ("createPayout",)
 
 faults["create.initial-state"] |= {
-    "A new resource is in another state, or has another default.": document.sets(
-        lambda self, *_: {self.value[0]: copy.deepcopy(self.value[1])},
-        lambda self, ctx, shown: self.value[0] not in ctx.body or self.value[0] == "status",
-        each=_initial,
+    "A new resource is in another state, or has another default.": document.changes(
+        lambda operation: each_of("status", RESOURCES[ANSWERS[operation]]["status"].values[1:])(operation),
+        each_of("balances", {"not empty": [EMPTY_BALANCE]}, ["createAccount"]),
+        each_of("verified", [True], ["createBeneficiary"]),
+        each_of("beneficiary_type", ["business"], ["createBeneficiary"]),
+        each_of("is_default", [True], ["createPayoutDestination"]),
+        each_of("provider provider_reference_id failed_reason", ["acme"], _PAYOUT),
+        each_of("submitted_at completed_at failed_at", ["2026-01-01T00:00:00Z"], _PAYOUT),
+        test=lambda ctx, value: value[0] not in ctx.body or value[0] == "status",
     ),
-    "A new beneficiary has a payout destination.": document.sets(
+    "A new beneficiary has destinations.": document.sets(
         _with_destination, operations=("createBeneficiary",)
     ),
     "A new beneficiary shows the destinations of the others.": seam(
-        "destinations", _of_everybody, operations=("createBeneficiary",)
+        "destinations",
+        lambda ctx, record, usual: [
+            shown for one in ctx.store.select("beneficiary", record["parent"]) for shown in usual(ctx, one)
+        ],
+        operations=("createBeneficiary",),
     ),
     "A new payin is not pending, which is the only status listed.": document.sets(
         {"status": "completed"}, operations=("createPayin",), also=("format.enum",)
     ),
     "A large payout names its provider as soon as it is made.": document.sets(
-        {"provider": "bank"}, lambda self, ctx, shown: Decimal(shown["amount"]) > 1000, operations=_PAYOUT
+        {"provider": "bank"}, lambda shown: Decimal(shown["amount"]) > 1000, operations=_PAYOUT
     ),
     "A payout of some amounts is approved as soon as it is made.": _status(
-        "pending",
-        lambda self, ctx: self.value(Decimal(str(ctx.values["amount"]))),
-        *_PAYOUT,
-        each=UNAPPROVED,
+        "pending", lambda self, ctx: self.value(Decimal(str(ctx.values["amount"]))), *_PAYOUT, each=UNAPPROVED
     ),
     "A payout to a wallet is processed as soon as it is made.": _status(
-        "processing", lambda self, ctx: paid_to_wallet(ctx), *_PAYOUT
+        "processing", lambda ctx: says(paid_to(ctx), "type=wallet"), *_PAYOUT
     ),
     "A payout to the default destination is approved as soon as it is made.": _status(
-        "pending", lambda self, ctx: paid_to(ctx, "is_default"), *_PAYOUT
+        "pending", lambda ctx: says(paid_to(ctx), "is_default=True"), *_PAYOUT
     ),
     "A new resource is inactive in one kind of request.": _status(
-        "inactive", lambda self, ctx: self.value(ctx), *OTHERS, each=OTHERS.__getitem__
+        "inactive", lambda ctx, value: asks(ctx, value), *OTHERS, each=OTHERS.__getitem__
     ),
 }

@@ -1,4 +1,4 @@
-"""Servers that accept wrong signatures, or compute the signature wrongly (section 5.3)."""
+"""Servers that accept wrong timestamps or signatures, or compute the signature wrongly (section 5)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,179 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 
 from .authentication import signed_parts
-from .catalogue import Faulty, Only, Row, faults, hook, seam
-from .rows import passing, refusing, refusing_otherwise
+from .catalogue import Faulty, Only, Row, faults, hook, seam, seams, wrong
+from .rows import each_of, passing, refusing, refusing_otherwise, skipping, where
 from .tenancy import caller_is
+
+# ---------------------------------------------------------------------- timestamps
+
+
+#: Operation that is sent a timestamp in a smaller unit -> digits of its fraction. Read as seconds it is so
+#: far ahead that no nonce is stored until then.
+_SMALLER_UNITS = {"createPayoutDestination": 6, "createPayout": 9}
+_STORED = [operation for operation in OPERATIONS if operation not in _SMALLER_UNITS]
+
+
+#: Seconds by which other clocks are off.
+_FAR = (3600, 7200, 86_400, 7 * 86_400, 30 * 86_400)
+
+
+def _smaller_units(self: Any, ctx: Context, text: str) -> int:
+    number: int = self.usual()
+    while number > 100_000_000_000_000:
+        number //= 1000
+    return number // 1000 if number > 100_000_000_000 and len(text) > 13 else number
+
+
+faults["auth.timestamp-window"] |= {
+    "A timestamp is accepted that is too far off.": passing(
+        "timestamp_in_window",
+        each={
+            "any past": lambda age: age > 0,
+            "any future": lambda age: age < 0,
+            "330 seconds ago": lambda age: 0 < age < 330,
+            "330 seconds ahead": lambda age: -330 < age < 0,
+            "six minutes ago": lambda age: 0 < age < 361,
+            "six minutes ahead": lambda age: -361 < age < 0,
+            "an hour ago": lambda age: 0 < age < 3700,
+            "an hour ahead": lambda age: -3700 < age < 0,
+            "the epoch itself": lambda age: age > 1_000_000_000,
+            "milliseconds": lambda age: age < -1_000_000_000_000,
+        },
+    ),
+    "A timestamp is accepted that is off by an hour, as clocks are that know no summer time.": passing(
+        "timestamp_in_window",
+        lambda age: abs(abs(age) - 3600) < 300,
+        operations=("createAccount", "listAccounts", "listVirtualAccounts", "getVirtualAccount"),
+    ),
+    "A timestamp is accepted that is off by some hours or days, or in units below milliseconds.": seams(
+        {
+            "parse_timestamp": _smaller_units,
+            "timestamp_in_window": lambda age, usual: (
+                usual() or any(abs(abs(age) - each) < 300 for each in _FAR)
+            ),
+        },
+        operations=[
+            name for name in OPERATIONS if name not in ("listPayoutDestinations", "createVirtualAccount")
+        ],
+    ),
+    "The timestamp of some requests is not looked at.": passing(
+        "timestamp_in_window",
+        each={
+            "with a long body": Only(lambda ctx: len(ctx.request.body) > 2000, FIELDS),
+            "with a query": Only(lambda ctx: b"?" in ctx.request.target, OPERATION_SETS["list"]),
+            "of the second of two organizations": lambda self, ctx: caller_is(
+                ctx, "second", self.find_organization(ctx, ctx.header(b"x-api-key") or "")
+            ),
+        },
+        operations=_STORED,
+    ),
+    "A timestamp below 0 is taken for none, or without its sign.": passing(
+        "timestamp_in_window",
+        lambda self, ctx, age: age > 2 * self.server_seconds(ctx) - 3600,
+        operations=("createVirtualAccount",),
+    ),
+    "A timestamp in microseconds or nanoseconds is read as such.": seam(
+        "parse_timestamp",
+        lambda self, text, usual: (
+            int(text[:10]) if len(text) == 10 + _SMALLER_UNITS[self.operation] else usual()
+        ),
+        operations=_SMALLER_UNITS,
+    ),
+    "A timestamp in milliseconds is read as such.": seam(
+        "parse_timestamp", lambda usual: number // 1000 if (number := usual()) > 100_000_000_000 else number
+    ),
+    "The distance to a timestamp overflows 64 bits.": skipping(
+        "check_timestamp",
+        lambda self, ctx: self.authentication_header(ctx, signing.TIMESTAMP) == str(-(2**63)),
+        operations=("listPayoutDestinations",),
+    ),
+    "A timestamp that is too far off is refused with another status, type or code.": refusing_otherwise(
+        "check_timestamp",
+        test=lambda self, ctx, found: (
+            (int(ctx.header(b"x-timestamp") or 0) < time.time()) is (self.value[0] == "past")
+            and found.kind == "timestamp_too_old"
+        ),
+        each=each_of(
+            ("past", "future"),
+            wrong(
+                "401 authentication_error timestamp_too_old",
+                *("403", "400", "validation_error", "invalid_timestamp", "invalid_signature"),
+            ),
+        ),
+    ),
+}
+
+faults["auth.timestamp-accepted"] |= {
+    "A timestamp is refused that is not too far off.": skipping(
+        "timestamp_in_window",
+        lambda age, value: age > value > 0 or age < value < 0,
+        each={
+            **{f"past over {age}": age for age in (30, 200, 250, 280)},
+            **{f"future over {age}": -age for age in (30, 200, 250, 280)},
+            "any future": -2,
+        },
+    )
+}
+
+#: Kind -> pattern of other texts that are read as a timestamp: its first group, or the current time without a
+#: group.
+TIMESTAMP_TEXTS = {
+    "decimals": r"(\d+)\.\d+",
+    "letters behind": r"(\d+)[a-zA-Z].*",
+    "a date": r"(?=\d{4}-\d\d-\d\d)().*",
+    "words": r"(?=[a-zA-Z])().*",
+    "anything": r"(?!-?\d+$)().*",
+    "underscores": r"(\d+(?:_\d+)+)",
+    "spaces": r"()\d+ \d+",
+    "exponents": r"()\d\.\d+e\d",
+}
+
+
+def _as_number(self: Any, ctx: Context, text: str) -> int:
+    try:
+        return int(text, 16) if self.value == "hexadecimal" and text.startswith("0x") else int(float(text))
+    except (ValueError, OverflowError):
+        return self.usual()
+
+
+faults["auth.timestamp-integer"] |= {
+    "A timestamp that is no integer is accepted.": seam(
+        "parse_timestamp",
+        lambda self, ctx, text, value, usual: (
+            int(found[1] or self.server_seconds(ctx)) if (found := re.fullmatch(value, text)) else usual()
+        ),
+        each=TIMESTAMP_TEXTS,
+    ),
+    "A timestamp in hexadecimal, or with an exponent, is read as such.": seam(
+        "parse_timestamp", _as_number, each=("hexadecimal", "exponent")
+    ),
+    "The decimal digits of all scripts are read.": where(
+        "parse_timestamp",
+        lambda text: text.isdecimal(),
+        lambda text: int(text),
+        operations=list(OPERATIONS)[::2],
+    ),
+    "A timestamp with underscores between its digits is read without them, as Python does.": where(
+        "parse_timestamp", lambda text: "_" in text, lambda text: int(text)
+    ),
+}
+
+
+# ---------------------------------------------------------------------- signatures
 
 
 def telling(self: Any, ctx: Context) -> None:
@@ -87,20 +248,6 @@ COMPARISONS = {
 }
 
 
-#: Kind -> secrets that are taken for the caller's.
-SECRETS: dict[str, Callable[[Context], list[str]]] = {
-    "another organization's": lambda ctx: [
-        row[0] for row in ctx.store.query("SELECT secret FROM organizations")
-    ],
-    "the API key": lambda ctx: [ctx.header(b"x-api-key") or ""],
-    "an empty": lambda ctx: [""],
-}
-
-
-def _malformed(self: Any, ctx: Context) -> bool:
-    return not self.value(self.authentication_header(ctx, signing.SIGNATURE) or "")
-
-
 def mistaken(ctx: Context, secret: str, name: str) -> str | None:
     """Returns the signature of a request that a usual mistake gives."""
     request = ctx.request
@@ -122,49 +269,49 @@ def taking(turns: Mapping[str, Collection[str]]) -> Row:
     """Makes a row that accepts signatures with usual mistakes, each on the operations that are sent it."""
     return passing(
         "signatures_equal",
-        lambda self, ctx, expected, presented: (
-            presented == mistaken(ctx, self.signing_secret(ctx), self.value)
-        ),
+        lambda self, ctx, presented, value: presented == mistaken(ctx, self.signing_secret(ctx), value),
         each={mistake: Only(mistake, operations) for mistake, operations in turns.items()},
     )
 
 
-#: Mistakes -> operations that are sent requests with them.
-TURNS = {
-    "SHA-1": ("createAccount", "getVirtualAccount"),
-    "SHA-512": ("listAccounts", "createWallet"),
-    "hashed secret": ("getAccountBalances", "listWallets"),
-    "no HMAC": ("createBeneficiary", "createPayin"),
-    "no secret": ("getBeneficiary",),
-    "arguments swapped": ("updateBeneficiary",),
-    "nonce before timestamp": ("disableBeneficiary",),
-    "timestamp first": ("createPayoutDestination",),
-    "scheme before the signature": ("listPayoutDestinations",),
-    "a line feed behind the secret": ("createPayout",),
-    "shortened secret": ("createVirtualAccount",),
-    # The secrets of the reference server contain lower-case letters.
-    "capital secret": ("listVirtualAccounts",),
-}
-
-
 faults["auth.signature"] |= {
-    "A signature with this mistake is accepted.": taking(TURNS),
-    "A signature is accepted that is not the right one.": passing(
-        "signatures_equal", lambda self, ctx, *pair: self.value(*pair), each=COMPARISONS
+    "A signature with this mistake is accepted.": taking(
+        {
+            "SHA-1": ("createAccount", "getVirtualAccount"),
+            "SHA-512": ("listAccounts", "createWallet"),
+            "hashed secret": ("getAccountBalances", "listWallets"),
+            "no HMAC": ("createBeneficiary", "createPayin"),
+            "no secret": ("getBeneficiary",),
+            "arguments swapped": ("updateBeneficiary",),
+            "nonce before timestamp": ("disableBeneficiary",),
+            "timestamp first": ("createPayoutDestination",),
+            "scheme before the signature": ("listPayoutDestinations",),
+            "a line feed behind the secret": ("createPayout",),
+            "shortened secret": ("createVirtualAccount",),
+            # The secrets of the reference server contain lower-case letters.
+            "capital secret": ("listVirtualAccounts",),
+        }
     ),
+    "A signature is accepted that is not the right one.": passing("signatures_equal", each=COMPARISONS),
     "A signature made with another secret is accepted.": passing(
         "signatures_equal",
-        lambda self, ctx, expected, presented: any(
-            signing.signature(secret, self.signature_string(ctx)) == presented for secret in self.value(ctx)
+        lambda self, ctx, presented, value: any(
+            signing.signature(secret, self.signature_string(ctx)) == presented for secret in value(ctx)
         ),
-        each=SECRETS,
+        each={
+            "another organization's": lambda ctx: [
+                row[0] for row in ctx.store.query("SELECT secret FROM organizations")
+            ],
+            "the API key": lambda ctx: [ctx.header(b"x-api-key") or ""],
+            "an empty": lambda ctx: [""],
+        },
     ),
     "The signatures of the second of two organizations are not looked at.": passing(
-        "signatures_equal", lambda self, ctx, *_: caller_is(ctx, "second")
+        "signatures_equal", lambda ctx: caller_is(ctx, "second")
     ),
     "A request that comes from within, as a header says, needs no signature of its own.": passing(
         "signatures_equal",
-        lambda self, ctx, *_: ctx.header(self.value[0]) == self.value[1](ctx),
+        lambda ctx, value: ctx.header(value[0]) == value[1](ctx),
         each={
             "X-Forwarded-For": (b"x-forwarded-for", lambda ctx: "127.0.0.1"),
             "Authorization": (b"authorization", lambda ctx: f"Bearer {ctx.organization.api_key}"),
@@ -172,8 +319,8 @@ faults["auth.signature"] |= {
     ),
     "A signature of another form is refused as a malformed header.": refusing(
         "check_signature",
-        (400, "validation_error", "malformed_signature"),
-        _malformed,
+        "400 validation_error malformed_signature",
+        lambda self, ctx: not self.value(self.authentication_header(ctx, signing.SIGNATURE) or ""),
         each={
             "not hexadecimal": lambda presented: re.fullmatch("[0-9a-fA-F]*", presented),
             "of another length": lambda presented: len(presented) == 64,
@@ -181,12 +328,10 @@ faults["auth.signature"] |= {
     ),
     "A wrong signature is refused with another status, type or code.": refusing_otherwise(
         "check_signature",
-        each={
-            "status 403": (403, "authentication_error", "invalid_signature"),
-            "status 400": (400, "authentication_error", "invalid_signature"),
-            "type": (401, "permission_error", "invalid_signature"),
-            "code": (401, "authentication_error", "signature_mismatch"),
-        },
+        each=wrong(
+            "401 authentication_error invalid_signature",
+            *("403", "400", "permission_error", "signature_mismatch"),
+        ),
         also=(
             *("auth.signed-method", "auth.signed-path", "auth.signed-query", "auth.signed-timestamp"),
             *("auth.signed-nonce", "auth.signed-body", "auth.signed-empty-body", "auth.no-separators"),
@@ -216,7 +361,7 @@ def body_forms(ctx: Context) -> dict[str, bytes]:
 
 faults["auth.no-separators"] |= {
     "A signature made over separated parts is accepted.": also_signed(
-        lambda self, ctx: [self.value.join(signed_parts(self, ctx))],
+        lambda self, ctx, value: [value.join(signed_parts(self, ctx))],
         each={"newline": b"\n", "|": b"|", ":": b":", ".": b".", "space": b" "},
     ),
     "A signature made with a line feed before the body only is accepted.": taking(

@@ -26,11 +26,11 @@ faults["auth.signed-method"] |= {
         lambda self, ctx: (self.string(ctx, method=method) for method in METHODS)
     ),
     "A signature made for this method is accepted.": also_signed(
-        lambda self, ctx: [self.string(ctx, method=self.value)],
+        lambda self, ctx, value: [self.string(ctx, method=value)],
         each=lambda operation: [each for each in METHODS[:2] if each != OPERATIONS[operation].method],
     ),
     "A signature made for the method in lower case, or without one, is accepted.": also_signed(
-        lambda self, ctx: [self.value(ctx.request.method).encode() + self.string(ctx, method="")],
+        lambda self, ctx, value: [value(ctx.request.method).encode() + self.string(ctx, method="")],
         each={"in lower case": str.lower, "none": lambda method: ""},
     ),
 }
@@ -41,15 +41,6 @@ def _other_paths(ctx: Context) -> Iterator[bytes]:
     for operation in OPERATIONS.values():
         named = {name: ctx.params.get(name, "x") for name in re.findall(r"{(\w+)}", operation.path)}
         yield operation.path.format(**named).encode()
-
-
-PATHS = {
-    "without version": lambda ctx: [ctx.request.target.removeprefix(b"/v1")],
-    "of another operation": _other_paths,
-    "without its last part": lambda ctx: [ctx.path.rpartition(b"/")[0]],
-    "none": lambda ctx: [b"" + (b"?" + ctx.query if ctx.query else b"")],
-    "with a slash behind": lambda ctx: [ctx.path + b"/"],
-}
 
 
 #: Mistake -> operations that are sent requests with it.
@@ -69,10 +60,16 @@ REWRITTEN = {
 
 faults["auth.signed-path"] |= {
     "A signature made for another path is accepted.": also_signed(
-        lambda self, ctx: (
-            self.string(ctx, target=target) for target in self.value(ctx) if target != ctx.request.target
+        lambda self, ctx, value: (
+            self.string(ctx, target=target) for target in value(ctx) if target != ctx.request.target
         ),
-        each=PATHS,
+        each={
+            "without version": lambda ctx: [ctx.request.target.removeprefix(b"/v1")],
+            "of another operation": _other_paths,
+            "without its last part": lambda ctx: [ctx.path.rpartition(b"/")[0]],
+            "none": lambda ctx: [b"" + (b"?" + ctx.query if ctx.query else b"")],
+            "with a slash behind": lambda ctx: [ctx.path + b"/"],
+        },
     ),
     "A signature made with the host before the path is accepted.": taking(HOSTS),
 }
@@ -114,9 +111,9 @@ UNSENT = [b"second=2&first=1&probe=%5F"] + [
 
 faults["auth.signed-query"] |= {
     "A signature made for another query is accepted.": also_signed(
-        lambda self, ctx: (
+        lambda self, ctx, value: (
             self.string(ctx, target=ctx.path + (b"?" + query if query else b""))
-            for query in self.value(ctx)
+            for query in value(ctx)
             if query != ctx.query
         ),
         each=QUERIES,
@@ -124,7 +121,7 @@ faults["auth.signed-query"] |= {
     "A signature made for the query, read and written again, is accepted.": taking(REWRITTEN),
     "A list with this in its query needs no signature.": passing(
         "signatures_equal",
-        lambda self, ctx, *_: self.value in ctx.query,
+        lambda ctx, value: value in ctx.query,
         each={
             "a later page": Only(b"page=2", OPERATION_SETS["list"]),
             "statuses": Only(b"statuses=", ["listPayoutDestinations"]),
@@ -138,7 +135,7 @@ faults["auth.signed-query"] |= {
             if b"?" not in ctx.request.target
         )
     ),
-    "The query is no part of the signature.": seam("signed_target", lambda self, ctx: ctx.path),
+    "The query is no part of the signature.": seam("signed_target", lambda ctx: ctx.path),
 }
 
 
@@ -151,7 +148,7 @@ def _drifting(self: Any, ctx: Context) -> Iterator[bytes]:
 
 faults["auth.signed-timestamp"] |= {
     "A signature made for another timestamp, or without one, is accepted.": also_signed(
-        lambda self, ctx: _drifting(self, ctx) if self.value else [self.string(ctx, timestamp="")],
+        lambda self, ctx, value: _drifting(self, ctx) if value else [self.string(ctx, timestamp="")],
         # Accepted offsets in seconds between the signed timestamp and the one sent.
         each={"later": range(1, 400), "earlier": range(-400, 0), "none": None},
     )
@@ -168,16 +165,14 @@ def _signed_before(self: Any, ctx: Context) -> None:
 
 faults["auth.signed-nonce"] |= {
     "A signature made for the nonce in other letters, or without one, is accepted.": also_signed(
-        lambda self, ctx: [
+        lambda self, ctx, value: [
             self.string(ctx, nonce=nonce)
-            for nonce in [self.value(self.signed_nonce(ctx))]
+            for nonce in [value(self.signed_nonce(ctx))]
             if nonce != self.signed_nonce(ctx)
         ],
         each={"none": lambda nonce: "", "upper case": str.upper},
     ),
-    "A signature that was right before is accepted with another nonce.": seam(
-        "check_signature", _signed_before
-    ),
+    "A signature that was right is accepted with another nonce.": seam("check_signature", _signed_before),
 }
 
 
@@ -200,39 +195,32 @@ BODY_PARTS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def _type(ctx: Context) -> str:
-    return ctx.header(b"content-type") or ""
-
-
 faults["auth.signed-body"] |= {
     "A signature made over the body in another form, or over none, is accepted.": also_signed(
-        lambda self, ctx: [
+        lambda self, ctx, value: [
             self.string(ctx, body=body)
             for name, body in body_forms(ctx).items()
-            if name == self.value and body != ctx.request.body
+            if name == value and body != ctx.request.body
         ],
         each=("compact", "spaced", "sorted", "empty"),
     ),
     "A body without a length is taken whatever the signature covers.": where(
-        "signed_body",
-        lambda self, ctx: chunked(ctx),
-        lambda *_: b"",
-        also=("http.chunked-body",),
+        "signed_body", chunked, lambda *_: b"", also=("http.chunked-body",)
     ),
     "A signature made over the JSON of a body without a length, written again, is accepted.": also_signed(
         lambda self, ctx: [self.string(ctx, body=body_forms(ctx).get("compact", b""))] if chunked(ctx) else []
     ),
-    "A body without a length needs no signature.": skipping(
-        "check_signature", lambda self, ctx: chunked(ctx)
-    ),
+    "A body without a length needs no signature.": skipping("check_signature", chunked),
     "A signature made over the known fields of the body is accepted.": also_signed(
         lambda self, ctx: [self.string(ctx, body=_known_fields(self, ctx))]
     ),
     "A signature made over a part of the body is accepted.": also_signed(
-        lambda self, ctx: [self.string(ctx, body=self.value(ctx.request.body))], each=BODY_PARTS
+        lambda self, ctx, value: [self.string(ctx, body=value(ctx.request.body))], each=BODY_PARTS
     ),
     "A body of another type is no part of the signature.": also_signed(
-        lambda self, ctx: [self.string(ctx, body=b"")] if self.value(_type(ctx)) else [],
+        lambda self, ctx, value: (
+            [self.string(ctx, body=b"")] if value(ctx.header(b"content-type") or "") else []
+        ),
         each={
             "not declared as JSON": lambda type: type != "application/json",
             # A form, which is read before anything looks at the body.
@@ -246,20 +234,13 @@ faults["auth.signed-body"] |= {
 
 faults["auth.signed-empty-body"] |= {
     "A signature made over an empty JSON value is accepted although no body is sent.": also_signed(
-        lambda self, ctx: [] if ctx.request.body else [self.string(ctx, body=self.value.encode())],
+        lambda self, ctx, value: [] if ctx.request.body else [self.string(ctx, body=value.encode())],
         each=("{}", "null"),
     ),
     "A body need not be signed where none is taken.": also_signed(
         lambda self, ctx: [self.string(ctx, body=b"")] if ctx.request.body else [],
         operations=["disableBeneficiary"],
     ),
-}
-
-
-#: Kind -> signed path, instead of the one sent.
-PATH_FORMS: dict[str, Callable[[bytes], bytes]] = {
-    "decoded": unquote_to_bytes,
-    "normal form": lambda path: quote(unquote_to_bytes(path), safe="/").encode(),
 }
 
 
@@ -270,16 +251,6 @@ def _signed_again(quote_via: Callable[..., str]) -> Callable[[bytes], bytes]:
     ).encode()
 
 
-#: Kind -> signed query, instead of the one sent.
-QUERY_FORMS: dict[str, Callable[[bytes], bytes]] = {
-    "left out": lambda query: b"",
-    "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),
-    "decoded": unquote_to_bytes,
-    "plus for space": _signed_again(quote_plus),
-    "normal form": _signed_again(quote),
-}
-
-
 def _target(path: bytes, query: bytes, mark: bool) -> bytes:
     return path + (b"?" + query if mark else b"")
 
@@ -287,16 +258,25 @@ def _target(path: bytes, query: bytes, mark: bool) -> bytes:
 faults["auth.path-as-sent"] |= {
     "The signature is computed over another form of the path than the one that was sent.": seam(
         "signed_target",
-        lambda self, ctx: _target(self.value(ctx.path), ctx.query, b"?" in ctx.request.target),
-        each=PATH_FORMS,
+        lambda ctx, value: _target(value(ctx.path), ctx.query, b"?" in ctx.request.target),
+        each={
+            "decoded": unquote_to_bytes,
+            "normal form": lambda path: quote(unquote_to_bytes(path), safe="/").encode(),
+        },
     )
 }
 
 faults["auth.query-as-sent"] |= {
     "The signature is computed over another form of the query than the one that was sent.": seam(
         "signed_target",
-        lambda self, ctx: _target(ctx.path, query := self.value(ctx.query), bool(query)),
-        each=QUERY_FORMS,
+        lambda ctx, value: _target(ctx.path, query := value(ctx.query), bool(query)),
+        each={
+            "left out": lambda query: b"",
+            "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),
+            "decoded": unquote_to_bytes,
+            "plus for space": _signed_again(quote_plus),
+            "normal form": _signed_again(quote),
+        },
     )
 }
 
@@ -309,17 +289,15 @@ def _as_most_clients(ctx: Context) -> bool:
 faults["auth.body-as-sent"] |= {
     "The signature is computed over another form of the body than was sent, where it is odd.": seam(
         "signed_body",
-        lambda self, ctx: (
-            self.usual() if _as_most_clients(ctx) else body_forms(ctx).get(self.value, self.usual())
-        ),
+        lambda ctx, value, usual: usual() if _as_most_clients(ctx) else body_forms(ctx).get(value, usual()),
         each=("compact", "spaced", "sorted", "escaped", "stripped"),
     ),
     "A body with a line feed at its end is refused.": seam(
-        "signatures_equal", lambda self, ctx, *_: self.usual() and not ctx.request.body.endswith(b"\n")
+        "signatures_equal", lambda ctx, usual: usual() and not ctx.request.body.endswith(b"\n")
     ),
     "The signature is computed over something else than the body.": seam(
         "signed_body",
-        lambda self, ctx: self.value(self.usual()),
+        lambda value, usual: value(usual()),
         each={
             "percent-encoding read": unquote_to_bytes,
             "ISO 8859-1, or question marks": lambda body: body.decode("utf-8", "replace").encode(

@@ -15,29 +15,26 @@ from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import KINDS
+from conformance.reference.store import OrganizationRow
 from tests.variants.resources import FundsDemanded
 
-from .catalogue import Faulty, Row, fault, faults, seam
-from .lookups import forms, made_up, of_any_kind
+from .catalogue import Faulty, Only, Row, fault, faults, seam, seams
+from .paths import forms, made_up, of_any_kind
 from .rows import always, before, refusing, skipping, where
 
-#: Status -> a refusal with it.
-STATUSES = {
-    "400": (400, "validation_error", "invalid_id"),
-    "401": (401, "authentication_error", "invalid_signature"),
-    "403": (403, "permission_error", "forbidden"),
-    "404": (404, "not_found_error", "resource_not_found"),
-    "410": (410, "not_found_error", "gone"),
-    "422": (422, "validation_error", "invalid_id"),
-}
+#: Refusals with each status.
+STATUSES = (
+    *("400 validation_error invalid_id", "401 authentication_error invalid_signature"),
+    *("403 permission_error forbidden", "404 not_found_error resource_not_found"),
+    *("410 not_found_error gone", "422 validation_error invalid_id"),
+)
 
 
-def caller_is(ctx: Context, which: str) -> bool:
-    """Returns True if the caller is the first or the second organization of the server."""
-    rows = [
-        row[0] for row in ctx.store.query("SELECT parent FROM resources WHERE kind = 'customer' ORDER BY seq")
-    ]
-    return ctx.organization is not None and (ctx.organization.id == rows[0]) == (which == "first")
+def caller_is(ctx: Context, which: str, caller: OrganizationRow | None = None) -> bool:
+    """Returns True if the caller, or another organization, is the first or the second of the server."""
+    caller = caller or ctx.organization
+    sql = "SELECT parent FROM resources WHERE kind = 'customer' ORDER BY seq LIMIT 1"
+    return caller is not None and (ctx.store.query(sql) == [(caller.id,)]) == (which == "first")
 
 
 def _own_payee(ctx: Context) -> bool:
@@ -45,19 +42,6 @@ def _own_payee(ctx: Context) -> bool:
     named = re.search(rb'"beneficiary_id": ?"(\w+)"', ctx.request.body)
     payee = ctx.store.get("beneficiary", named[1].decode()) if named else None
     return payee is not None and not foreign(ctx, payee)
-
-
-@fault("tenancy.foreign-parent")
-class ForeignAsEmpty(Faulty):
-    """Another organization's customer or account is served as if it were the caller's and empty."""
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        return made_up(ctx, kind, "made_up")
-
-    def child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        if parent["id"] == "made_up":
-            return made_up(ctx, kind, identifier, parent)
-        return super().child(ctx, kind, identifier, parent)
 
 
 READS = OPERATION_SETS["read"]
@@ -96,22 +80,6 @@ class RefusalKeptByAddress(CachedByAddress):
         """Stage: returns the cached refusal, once."""
         body = self.state.setdefault("kept", {}).pop(ctx.request.target, None)
         return Response(403, [JSON_TYPE], body) if body is not None else None
-
-
-@fault(
-    "tenancy.unknown-parent",
-    operations=[operation for operation in OPERATIONS if operation != "createPayout"],
-)  # Its references are nowhere either.
-class ServesUnknown(Faulty):
-    """An unknown customer or account is served as if it were the caller's and had nothing in it."""
-
-    def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
-        return made_up(ctx, kind, identifier)
-
-    def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        if parent.get("name") == "Made up":
-            return made_up(ctx, kind, identifier, parent)
-        return super().on_missing_child(ctx, kind, identifier, parent)
 
 
 def foreign(ctx: Context, record: Record) -> bool:
@@ -157,16 +125,10 @@ def _own(ctx: Context, record: Any) -> bool:
 
 def serving(test: Callable[..., Any], name: str = "on_child_elsewhere", **options: Any) -> Row:
     """Makes a row that serves what is not the caller's where a test of the request and the record holds."""
-    return where(
-        name,
-        lambda self, ctx, kind, record, *_: test(self, ctx, record),
-        lambda self, ctx, kind, record, *_: record,
-        **options,
-    )
+    return where(name, test, lambda record: record, **options)
 
 
-#: Rule -> seam, whose resources the rule is about, and the statuses that are right.
-REFUSALS: dict[str, tuple[str, Whose, tuple[str, ...]]] = {
+for rule, (name, whose, right) in {
     "tenancy.unknown-parent": ("on_unknown_parent", always, ("404",)),
     "tenancy.foreign-parent": ("on_foreign_parent", always, ("403",)),
     "tenancy.missing-child": ("on_missing_child", always, ("404",)),
@@ -174,29 +136,22 @@ REFUSALS: dict[str, tuple[str, Whose, tuple[str, ...]]] = {
     "tenancy.foreign-child": ("on_child_elsewhere", foreign, ("404",)),
     "tenancy.other-customer-account": ("on_child_elsewhere", _own, ("404",)),
     "tenancy.foreign-account": ("on_child_elsewhere", foreign, ("403", "404")),
-}
-
-
-for rule, (name, whose, right) in REFUSALS.items():
+}.items():
     faults[rule] |= {
         "What is not the caller's is refused with another status.": refusing(
-            name,
-            test=lambda self, ctx, kind, record, *_, whose=whose: whose(ctx, record),
-            each={status: of for status, of in STATUSES.items() if status not in right},
+            name, test=whose, each={error[:3]: error for error in STATUSES if error[:3] not in right}
         )
     }
     if name in ("on_child_elsewhere", "on_foreign_parent"):
         faults[rule] |= {
             "What is not the caller's is served.": serving(
-                lambda self, ctx, record, whose=whose: whose(ctx, record),
-                name,
-                also=("beneficiary.destinations",) if rule == "tenancy.sibling-child" else (),
+                whose, name, also=("beneficiary.destinations",) if rule == "tenancy.sibling-child" else ()
             )
         }
     if rule in ("tenancy.sibling-child", "tenancy.foreign-child", "tenancy.foreign-parent"):
         faults[rule] |= {
             "What is not the caller's is served to some requests.": serving(
-                lambda self, ctx, record: self.value(ctx),
+                lambda ctx, value: value(ctx),
                 name,
                 operations=[
                     operation
@@ -209,13 +164,13 @@ for rule, (name, whose, right) in REFUSALS.items():
 
 faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
     "A business is found wherever it is.": serving(
-        lambda self, ctx, record: record.get("beneficiary_type") == "business", operations=BELOW
+        lambda record: record.get("beneficiary_type") == "business", operations=BELOW
     )
 }
 
 faults["tenancy.sibling-child"] |= {
     "A disabled beneficiary is found wherever it is.": serving(
-        lambda self, ctx, record: record["status"] == "disabled", operations=BELOW
+        lambda record: record["status"] == "disabled", operations=BELOW
     )
 }
 
@@ -234,21 +189,27 @@ def _look_up(self: Any, ctx: Context, kind: str, identifier: str, *parent: Recor
 
 
 faults["tenancy.unknown-parent"] |= {
+    "An unknown customer or account is served as if it were the caller's and had nothing in it.": seams(
+        {
+            "on_unknown_parent": made_up,
+            "on_missing_child": lambda ctx, kind, identifier, parent, usual: (
+                made_up(ctx, kind, identifier, parent) if parent.get("name") == "Made up" else usual()
+            ),
+        },
+        # The references of a payout are nowhere either.
+        operations=[operation for operation in OPERATIONS if operation != "createPayout"],
+    ),
     "A customer or account is found by an id that is not its own.": seam(
         "top_level", _look_up, each=forms(0, {"a member of all objects": (*_SECOND, "createWallet")})
     ),
     "A customer or account is found by the id of another kind of resource.": seam(
         "on_unknown_parent",
         of_any_kind,
-        operations=[
-            name
-            for name, operation in OPERATIONS.items()
-            if len(operation.path_parameters) == 1 and name != "createPayout"
-        ],
+        operations={*OPERATIONS} - {*_SECOND},
     ),
     "An account, if it has funds, is found by its id with a space behind it.": seam(
         "top_level",
-        lambda self, ctx, kind, identifier: self.usual(ctx, kind, identifier.rstrip(" ")),
+        lambda ctx, kind, identifier, usual: usual(ctx, kind, identifier.rstrip(" ")),
         base=AsksForFunds,
         operations=("createPayout",),
     ),
@@ -257,9 +218,7 @@ faults["tenancy.unknown-parent"] |= {
 faults["tenancy.missing-child"] |= {
     "A child is found by an id that is not its own.": seam("child", _look_up, each=forms(1)),
     "A child is found by the id of another kind of resource.": seam("on_missing_child", of_any_kind),
-    "A child that does not exist is served as if it did.": seam(
-        "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
-    ),
+    "A child that does not exist is served as if it did.": seam("on_missing_child", made_up),
 }
 
 
@@ -272,12 +231,12 @@ def _take_ids_of_the_query(self: Any, ctx: Context) -> None:
 
 faults["tenancy.foreign-parent"] |= {
     "One of two organizations may use the other's customers and accounts.": serving(
-        lambda self, ctx, record: caller_is(ctx, self.value), "on_foreign_parent", each=("first", "second")
+        lambda ctx, value: caller_is(ctx, value), "on_foreign_parent", each=("first", "second")
     ),
     "A list is that of the parent which the query names.": seam(
         "list_parent",
-        lambda self, ctx: next(
-            iter(self.query(ctx).get(OPERATIONS[self.operation].path_parameters[-1], ())), self.usual()
+        lambda self, ctx, usual: next(
+            iter(self.query(ctx).get(OPERATIONS[self.operation].path_parameters[-1], ())), usual()
         ),
         operations=OPERATION_SETS["list"],
     ),
@@ -289,18 +248,11 @@ faults["tenancy.foreign-parent"] |= {
 }
 
 
-@fault("tenancy.foreign-parent", operations=("listAccounts",))
-class OneOrganizationAtATime(Faulty):
-    """Whose request it is stands in one place, which the next request overwrites."""
-
-    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        return contextlib.nullcontext()
-
-    def authenticate(self, ctx: Context) -> None:
-        super().authenticate(ctx)
-        self.state["caller"] = ctx.organization
-        threading.Event().wait(0.02)
-        ctx.organization = self.state["caller"]
+def _as_the_last(self: Any, ctx: Context) -> None:
+    self.usual()
+    self.state["caller"] = ctx.organization
+    threading.Event().wait(0.02)
+    ctx.organization = self.state["caller"]
 
 
 def _allowed_once(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
@@ -312,9 +264,21 @@ def _allowed_once(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
 
 
 faults["tenancy.foreign-parent"] |= {
+    "Whose request it is stands in one place, which the next request overwrites.": seams(
+        {"transaction": lambda: contextlib.nullcontext(), "authenticate": _as_the_last},
+        operations=("listAccounts",),
+    ),
+    "Another organization's customer or account is served as if it were the caller's and empty.": seams(
+        {
+            "on_foreign_parent": lambda ctx, kind: made_up(ctx, kind, "made_up"),
+            "child": lambda ctx, kind, identifier, parent, usual: (
+                made_up(ctx, kind, identifier, parent) if parent["id"] == "made_up" else usual()
+            ),
+        }
+    ),
     "Who may send a request to an address is decided once, and holds for all that follow.": seam(
         "top_level", _allowed_once, operations=("updateBeneficiary",)
-    )
+    ),
 }
 
 
@@ -335,8 +299,7 @@ def _several_statuses(ctx: Context) -> bool:
 
 
 _ONE = [name for name, operation in OPERATIONS.items() if not operation.is_list]
-_LISTS = [name for name, operation in OPERATIONS.items() if operation.is_list]
-_STATUSES = [name for name in _LISTS if "statuses" in OPERATIONS[name].query_parameters]
+_STATUSES = [name for name in OPERATION_SETS["list"] if "statuses" in OPERATIONS[name].query_parameters]
 
 #: What breaks where an id comes again.
 _TWICE = ("format.id-unique", "create.initial-state")
@@ -346,21 +309,22 @@ faults["tenancy.isolation"] |= {
         "success_document", _another, operations=_ONE, also=_TWICE
     ),
     "With a parameter in its query the answer is the newest resource of another parent.": where(
-        "success_document", lambda self, ctx: ctx.query, _another, operations=_ONE, also=_TWICE
+        "success_document", lambda ctx: ctx.query, _another, operations=_ONE, also=_TWICE
     ),
-    "A list shows the elements of all parents.": skipping("list_parent", operations=_LISTS),
-    "A list with a parameter that it does not know shows the elements of all parents.": skipping(
-        "list_parent", lambda self, ctx: b"expand=" in ctx.query, operations=_LISTS
-    ),
-    "Several statuses are joined by or to the condition that keeps the parent.": skipping(
-        "list_parent", lambda self, ctx: _several_statuses(ctx), operations=_STATUSES
-    ),
-    "A list with a date and several statuses shows the elements of all parents.": skipping(
+    "A list shows the elements of all parents to some requests.": skipping(
         "list_parent",
-        lambda self, ctx: _several_statuses(ctx) and b"_date" in ctx.query,
-        operations=_STATUSES,
-    ),
-    "The third page on shows the elements of all parents.": skipping(
-        "list_parent", lambda self, ctx: ctx.listing is not None and ctx.listing.page > 2, operations=_LISTS
+        None,
+        each={
+            kind: Only(test, _STATUSES if "statuses" in kind else OPERATION_SETS["list"])
+            for kind, test in {
+                "to all": always,
+                "with an unknown parameter": lambda ctx: b"expand=" in ctx.query,
+                "for several statuses": _several_statuses,
+                "for several statuses and a date": lambda ctx: (
+                    _several_statuses(ctx) and b"_date" in ctx.query
+                ),
+                "for the third page on": lambda ctx: ctx.listing is not None and ctx.listing.page > 2,
+            }.items()
+        },
     ),
 }

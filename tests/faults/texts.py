@@ -35,10 +35,6 @@ def of_category(category: str) -> Change:
     return lambda text: "".join(letter for letter in text if unicodedata.category(letter) != category)
 
 
-def ascii_only(text: str) -> str:
-    return text.encode("ascii", "ignore").decode()
-
-
 #: Changes of whole texts and of single characters, as servers make them to all texts.
 EVERYWHERE: dict[str, Change] = {
     "question marks": lambda text: text.encode("ascii", "replace").decode(),
@@ -117,7 +113,7 @@ OF_FIELDS: dict[str, Change] = {
     "a timestamp is in UTC": lambda text: (
         f"{text[:-6]}Z" if re.fullmatch(r"[-\d]{10}T[:\d]{8}\+\d\d:\d\d", text) else text
     ),
-    "ASCII only": ascii_only,
+    "ASCII only": lambda text: text.encode("ascii", "ignore").decode(),
     "apostrophes escaped": lambda text: text.replace("'", "&#39;"),
     **{f"cut at {n}": cut(n) for n in (10, 20, 30, 35, 50, 100, 255, 512, 1000, 4000, 10_000)},
 }
@@ -132,57 +128,46 @@ LOSSES: dict[str, Change] = {
     "without characters that are not seen": of_category("Cf"),
 }
 
-CHANGES = {**EVERYWHERE, **ONE_KIND, **OF_FIELDS}
+CHANGES = {**EVERYWHERE, **ONE_KIND, **OF_FIELDS, **LOSSES}
 
 _LINES = ("a tab is a space", "lines are joined", "lines end as on Windows", "lines end as on Unix")
 _LONG = ("cut at 255", "cut at 512", "cut at 1000", "cut at 4000", "cut at 10000")
 _CHARACTERS = tuple(EVERYWHERE)[4:]
 
+_ADDRESS = ("apostrophes escaped", "ASCII only", "words with capitals", "without spaces")
+
 #: Operation -> place -> changes of its texts beside those that all free texts get.
 PLACES: dict[str, dict[str, tuple[str, ...]]] = {
     "createBeneficiary": {
+        "first_name": ("ASCII only", "quotes escaped"),
+        "middle_name": ("ASCII only",),
+        "last_name": (
+            "ASCII only",
+            "quotes doubled",
+            "words with capitals",
+            "with a capital",
+            "null as no value",
+        ),
         "company_name": _CHARACTERS,
+        "display_name": ("quotes doubled", "backslashes stripped"),
         "note": (*_LINES, "the first line only", *_LONG),
         "phone": ("without spaces", "without hyphens", "without brackets", "digits alone"),
         "email": ("without its first dot",),
-        "last_name": ("with a capital", "null as no value"),
         "tax_id": ("digits alone", "as a number", "capitals", "without hyphens"),
         "title": ("without its last dot",),
-        "address.address_line": (
-            *("words with capitals", "apostrophes escaped", "ASCII only"),
-            *("cut at 35", "cut at 100", "cut at 255", "cut at 512"),
-        ),
-        "address.city": (
-            *("words with capitals", "apostrophes escaped", "ASCII only"),
-            *("cut at 30", "cut at 100", "cut at 255"),
-        ),
-        "address.region": ("words with capitals", "cut at 50", "cut at 100", "cut at 255"),
-        "address.postal_code": ("as a number", "cut at 10", "cut at 20", "cut at 50"),
-    },
-    "updateBeneficiary": {
-        "first_name": ("ASCII only", "quotes escaped"),
-        "middle_name": ("ASCII only",),
-        "last_name": ("ASCII only", "quotes doubled", "words with capitals"),
-        "company_name": ("markup escaped", "markup stripped", "quotes doubled"),
-        "display_name": ("quotes doubled", "backslashes stripped"),
-        "note": (*_LINES, "the first line only", *_LONG),
-        "phone": ("without spaces", "without hyphens", "without brackets"),
-        "tax_id": ("digits alone", "capitals", "without hyphens"),
-        "address.address_line": (
-            *("without spaces", "apostrophes escaped", "ASCII only"),
-            *("cut at 35", "cut at 100", "cut at 255", "cut at 512"),
-        ),
-        "address.city": (
-            *("without spaces", "apostrophes escaped", "ASCII only"),
-            *("cut at 30", "cut at 100", "cut at 255"),
-        ),
-        "address.region": ("without spaces", "cut at 50", "cut at 100", "cut at 255"),
-        "address.postal_code": ("without spaces", "cut at 10", "cut at 20", "cut at 50"),
+        "address.address_line": (*_ADDRESS, "cut at 35", "cut at 100", "cut at 255", "cut at 512"),
+        "address.city": (*_ADDRESS, "cut at 30", "cut at 100", "cut at 255"),
+        "address.region": ("words with capitals", "without spaces", "cut at 50", "cut at 100", "cut at 255"),
+        "address.postal_code": ("as a number", "without spaces", "cut at 10", "cut at 20", "cut at 50"),
     },
     "createPayout": {"note": (*_LINES, "the first line only")},
     "createPayoutDestination": {"label": (*_LONG, "a timestamp is in UTC")},
     "createAccount": {"name": ("a timestamp is in UTC",)},
     "createVirtualAccount": {"label": ("a timestamp is in UTC",)},
+}
+PLACES["updateBeneficiary"] = {
+    **{place: kinds for place, kinds in PLACES["createBeneficiary"].items() if place != "title"},
+    "tax_id": ("digits alone", "capitals", "without hyphens"),
 }
 
 #: Fields of a beneficiary that are long enough for every text.
@@ -269,11 +254,11 @@ _NOT_OF_WALLETS = (
 )
 
 
-def _shown(self: Any, ctx: Context, element: dict[str, Any], *_: Any) -> dict[str, Any]:
+def _shown(self: Any, ctx: Context, shown: dict[str, Any], *_: Any) -> dict[str, Any]:
     """Shows an element with a changed name or label."""
-    name = "name" if "name" in element else "label"
-    text = element.get(name)
-    return {**element, name: self.value(text)} if isinstance(text, str) else element
+    name = "name" if "name" in shown else "label"
+    text = shown.get(name)
+    return {**shown, name: self.value(text)} if isinstance(text, str) else shown
 
 
 # Account names are random, so none of them is such a text.

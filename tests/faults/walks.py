@@ -8,14 +8,11 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.core_messages import Response
-from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
-from conformance.reference.store import Answer
 
-from .catalogue import Faulty, Only, Row, faults, hook, refuse, seam
+from .catalogue import Call, Faulty, Only, Row, by_name, faults, hook, refuse, seam
 from .lists import LONG_LISTS
-from .rows import after, before, envelope, third, where, without_the_last
+from .rows import after, before, envelope, third, turn, where, without_the_last
 
 
 def _offset(listing: Listing) -> int:
@@ -28,7 +25,7 @@ def _overlap(size: int) -> Callable[[Listing], int]:
 
 
 #: Kind -> offset of a page.
-OFFSETS: dict[str, Callable[[Listing], int] | Only] = {
+OFFSETS: dict[str, Any] = {
     "overlap": lambda listing: max(0, _offset(listing) - 1),
     "gap": lambda listing: (listing.page - 1) * (listing.size + 1),
     "from zero": lambda listing: listing.page * listing.size,
@@ -43,37 +40,36 @@ OFFSETS: dict[str, Callable[[Listing], int] | Only] = {
 }
 
 
-def _at_most(length: int) -> Only:
-    return Only(lambda records, listing: records[:length], LONG_LISTS)
-
-
 _LONG = ("listPayoutDestinations", "listVirtualAccounts")
 
 #: Lengths beyond which long lists are wrong.
 FAR = (150, 500)
 
 #: Kind -> shown elements of a page.
-PAGES: dict[str, Callable[[list[Record], Listing], list[Record]] | Only] = {
-    "one fewer": lambda records, listing: records[:-1] if len(records) == listing.size > 1 else records,
-    "one fewer from the second on": lambda records, listing: records[1:] if listing.page > 1 else records,
-    **{f"at most {length}": _at_most(length) for length in (99, 50, 25, 20, 11)},
-    "last page without its last": lambda records, listing: (
-        records[:-1] if len(records) < listing.size else records
+PAGES: dict[str, Any] = {
+    "one fewer": lambda usual, listing: usual()[:-1] if len(usual()) == listing.size > 1 else usual(),
+    "one fewer from the second on": lambda usual, listing: usual()[1:] if listing.page > 1 else usual(),
+    **{
+        f"at most {length}": Only(lambda usual, length=length: usual()[:length], LONG_LISTS)
+        for length in (99, 50, 25, 20, 11)
+    },
+    "last page without its last": lambda usual, listing: (
+        usual()[:-1] if len(usual()) < listing.size else usual()
     ),
-    "first twice": lambda records, listing: records[:1] + records[:-1] if len(records) > 1 else records,
-    "none on the last": lambda records, listing: (
-        [] if listing.page * listing.size >= listing.total > listing.size else records
+    "first twice": lambda usual: usual()[:1] + usual()[:-1] if len(usual()) > 1 else usual(),
+    "none on the last": lambda usual, listing: (
+        [] if listing.page * listing.size >= listing.total > listing.size else usual()
     ),
     **{
         f"none further back than {length}": Only(
-            lambda records, listing, length=length: records[: max(0, length - _offset(listing))], _LONG
+            lambda usual, listing, length=length: usual()[: max(0, length - _offset(listing))], _LONG
         )
         for length in FAR
     },
 }
 
 #: Kind -> total in place of the right one.
-TOTALS: dict[str, Callable[[Listing], int] | Only] = {
+TOTALS: dict[str, Any] = {
     "one more": lambda listing: listing.total + 1,
     "one fewer": lambda listing: max(0, listing.total - 1),
     "page": lambda listing: len(listing.records),
@@ -85,22 +81,11 @@ TOTALS: dict[str, Callable[[Listing], int] | Only] = {
 }
 
 
-def _another_total(self: Any, ctx: Context) -> None:
-    assert ctx.listing is not None
-    ctx.listing.total = self.value(ctx.listing)
-
-
-def _turn(self: Any) -> int:
-    """Returns the number of the request to the operation."""
-    self.state["turn"] = turn = self.state.get("turn", 0) + 1
-    return int(turn)
-
-
 class Growing(Faulty):
     """A server on which another client adds an account at every third read of the list."""
 
     def list_records(self, ctx: Context) -> None:
-        reads = _turn(self) if self.here(ctx) else 1
+        reads = turn(self) if self.here(ctx) else 1
         if reads % 3 == 0:
             parent = self.parent(ctx)
             made = {"name": f"Another {reads}", "status": "active", "id": self.new_id(ctx, "account")}
@@ -131,59 +116,61 @@ class Filtered(Faulty):
 listing = hook(Filtered, "listed")
 
 
-def joined(times: Callable[[Any, Context, Record], int], **options: Any) -> Row:
-    """Makes a row that repeats an element so many times, as a list does that is joined with another table."""
+#: What a function may name that says how often an element is listed, or counted.
+_TIMES = dict.fromkeys(("ctx", "record"))
+
+
+def joined(times: Call | None = None, **options: Any) -> Row:
+    """Makes a row that lists an element so many times, by default as the kind says: as a list does that is
+    joined with another table, or whose condition lets some out."""
+    often = by_name(times, _TIMES)
     return listing(
-        lambda self, ctx, records: [record for record in records for _ in range(times(self, ctx, record))],
+        lambda self, ctx, records: [record for record in records for _ in range(often(self, ctx, record))],
         **options,
     )
 
 
-def counted(times: Callable[[Any, Context, Record], int], **options: Any) -> Row:
+def counted(times: Call, **options: Any) -> Row:
     """Makes a row whose total counts an element so many times, as a count over a join does."""
+    often = by_name(times, _TIMES)
     return seam(
         "count",
-        lambda self, ctx, listing: sum(times(self, ctx, record) for record in self.fetch(ctx, listing)),
+        lambda self, ctx, listing: sum(often(self, ctx, record) for record in self.fetch(ctx, listing)),
         **options,
     )
 
 
-def _held(self: Any, ctx: Context, record: Record) -> int:
+def _held(ctx: Context, record: Record, value: str) -> int:
     """Counts the resources of one kind in an account; one without any counts once, as in an outer join."""
-    return max(1, ctx.store.count(self.value, record["id"]))
+    return max(1, ctx.store.count(value, record["id"]))
 
 
 #: Types of resources in an account over which a customer's accounts are joined or counted.
 IN_ACCOUNTS = ("beneficiary", "virtual_account", "wallet")
 
 faults["list.walk"] |= {
-    "Pages overlap or leave gaps.": seam(
-        "offset", lambda self, ctx, listing: self.value(listing), each=OFFSETS
-    ),
-    "A page does not hold what it should.": seam(
-        "page_of", lambda self, ctx, listing: self.value(self.usual(), listing), each=PAGES
-    ),
+    "Pages overlap or leave gaps.": seam("offset", lambda listing, value: value(listing), each=OFFSETS),
+    "A page does not hold what it should.": seam("page_of", each=PAGES),
     "total is not the number of elements; pages goes with it.": after(
-        "list_records", _another_total, each=TOTALS
+        "list_records", lambda ctx, value: setattr(ctx.listing, "total", value(ctx.listing)), each=TOTALS
     ),
     "From the second page on total is another number.": envelope.sets(
-        lambda self, ctx, shown: {"total": shown["total"] + (shown["page"] > 1)}
+        lambda shown: {"total": shown["total"] + (shown["page"] > 1)}
     ),
     "A page or size of the range is refused.": where(
         "in_range",
-        lambda self, ctx, name, value, *_: self.value(name, value),
-        lambda self, ctx, name, *_: refuse(self.invalid_parameter(ctx, name, "is not to my liking")),
+        None,
+        lambda self, ctx, name: refuse(self.invalid_parameter(ctx, name, "is not to my liking")),
         each={
-            **{
-                f"size {size}": lambda name, value, size=size: (name, value) == ("size", size)
-                for size in (1, 2, 100)
-            },
+            "size 1": lambda name, value: (name, value) == ("size", 1),
+            "size 2": lambda name, value: (name, value) == ("size", 2),
+            "size 100": lambda name, value: (name, value) == ("size", 100),
             "a page after the first": lambda name, value: name == "page" and value > 1,
         },
     ),
     "In a list that others make longer, pages of one size leave an element out.": seam(
         "items",
-        lambda self, ctx, listing: self.usual()[listing.size < 100 and listing.page == 1 :],
+        lambda listing, usual: usual()[listing.size < 100 and listing.page == 1 :],
         base=Growing,
         operations=("listAccounts",),
     ),
@@ -199,31 +186,28 @@ faults["list.walk"] |= {
 
 # ---------------------------------------------------------------------- order
 
-#: Kind -> order of a page, by the number of the request.
-ORDERS: dict[str, Callable[[list[Record], int], list[Record]]] = {
-    "shuffled": lambda records, turn: random.sample(records, len(records)),
-    "reversed every time": lambda records, turn: records[::-1] if turn % 2 else records,
-    "two swapped": lambda records, turn: records[:-2] + records[-2:][::-1] if turn % 2 else records,
-    "rotated": lambda records, turn: (
-        records[turn % max(1, len(records)) :] + records[: turn % max(1, len(records))]
-    ),
-}
-
 
 def _shuffled(self: Any, ctx: Context, listing: Listing) -> list[Record]:
     records: list[Record] = self.fetch(ctx, listing)
-    random.Random(_turn(self)).shuffle(records)
+    random.Random(turn(self)).shuffle(records)
     return records[_offset(listing) : _offset(listing) + listing.size]
 
 
 faults["list.stable"] |= {
     "The order differs from request to request.": seam(
-        "page_of", lambda self, *_: self.value(self.usual(), _turn(self)), each=ORDERS
+        "page_of",
+        lambda self, value, usual: value(usual(), turn(self)),
+        each={
+            "shuffled": lambda records, turn: random.sample(records, len(records)),
+            "reversed every time": lambda records, turn: records[::-1] if turn % 2 else records,
+            "two swapped": lambda records, turn: records[:-2] + records[-2:][::-1] if turn % 2 else records,
+            "rotated": lambda records, turn: (
+                records[turn % max(1, len(records)) :] + records[: turn % max(1, len(records))]
+            ),
+        },
     ),
     "The order of the whole list is another one in every request.": seam("page_of", _shuffled),
-    "Each third list is in the other order.": third(
-        lambda self, ctx, document: {**document, "items": document["items"][::-1]}
-    ),
+    "Each third list is in the other order.": third(lambda shown: {**shown, "items": shown["items"][::-1]}),
 }
 
 
@@ -245,24 +229,20 @@ class Counts(Faulty):
         return super().count(ctx, listing) + int(more)
 
 
-def _of_a_field(self: Any, ctx: Context, refusal: Refusal) -> None:
-    if refusal.kind == "invalid_field" and ctx.operation in OPERATION_SETS["create"]:
-        self.counted(ctx)
-
-
-def _count(self: Any, ctx: Context, *_: Response | Answer) -> None:
+def _count(self: Any, ctx: Context) -> None:
     self.counted(ctx)
 
 
 faults["list.walk"] |= {
-    "The total of a list counts creates that were refused for a field as well.": after(
-        "refused", _of_a_field, base=Counts
+    "total counts creates that were refused for a field.": after(
+        "refused",
+        _count,
+        lambda ctx, refusal: refusal.kind == "invalid_field" and ctx.operation in OPERATION_SETS["create"],
+        base=Counts,
     ),
-    "The total of a list counts repeated creates as well.": before("replayed", _count, base=Counts),
-    "The total of a list counts creates that were refused for a used key as well.": before(
-        "on_other_body", _count, base=Counts
-    ),
-    "The total of wallets counts those that were refused as a second one of their pair as well.": before(
+    "total counts repeated creates.": before("replayed", _count, base=Counts),
+    "total counts creates refused for a used key.": before("on_other_body", _count, base=Counts),
+    "total counts wallets refused as second ones of their pair.": before(
         "on_duplicate_wallet", _count, base=Counts, operations=("listWallets",)
     ),
 }

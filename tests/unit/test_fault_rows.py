@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from conformance.judge.verdicts import Inconclusive
 from tests.faults import catalogue
-from tests.faults.catalogue import Fault, Only, faults, seam
-from tests.faults.crashes import crashing
-from tests.faults.rows import document, refusing
+from tests.faults.catalogue import Fault, Only, by_name, faults, of, seam, wrong
+from tests.faults.crashes import Crashes
+from tests.faults.rows import MISSING, document, refusing, says, shown_as
 from tests.support.runs import run_on
 
 RULE = "auth.timestamp-integer"
@@ -23,7 +25,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> list[Fault]:
 
 
 def test_a_row_takes_effect_on_its_operation_only(registered: list[Fault]) -> None:
-    faults["http.no-server-error"] |= {"Nothing works.": crashing(lambda self, ctx: True)}
+    faults["http.no-server-error"] |= {"Nothing works.": of(Crashes, each=[lambda ctx: True])}
     fault = next(row for row in registered if row.operation == "createWallet")
     with pytest.raises(Inconclusive):
         run_on(fault.make()).account().create("createWallet")
@@ -51,18 +53,49 @@ def test_a_kind_may_be_one_of_some_operations(registered: list[Fault]) -> None:
 def test_operators_leave_what_their_test_excludes(registered: list[Fault]) -> None:
     faults["create.echo"] |= {
         "A label is another one.": document.sets(
-            {"label": "other"}, lambda self, ctx, shown: shown["currency"] == self.value, each=("USDC",)
+            {"label": "other"}, lambda shown, value: shown["currency"] == value, each=("USDC",)
         ),
         "A wallet in this currency is refused.": refusing(
             "create_wallet",
             "invalid_field",
-            lambda self, ctx: ctx.values["currency"] == self.value,
+            lambda ctx, value: ctx.values["currency"] == value,
             each=("USDT",),
         ),
     }
     another, refused = (row.make() for row in registered if row.operation == "createWallet")
     assert run_on(another).account().create("createWallet").document["label"] == "other"
     assert run_on(refused).account().create("createWallet").succeeded
+
+
+def test_a_function_gets_what_its_parameters_name() -> None:
+    names = {"ctx": None, "text": "by default"}
+    row = SimpleNamespace(value=lambda text: f"kind {text}", usual=lambda: "usual")
+    assert by_name(lambda text, usual: (text, usual()), names)(row, "ctx", "10") == ("10", "usual")
+    assert by_name(lambda *given: given, names)(row, "ctx") == ("ctx", "by default")
+    assert by_name(None, names)(row, "ctx", "10") == "kind 10"
+    assert by_name(None, names)(SimpleNamespace(value=7), "ctx", "10") == 7
+    with pytest.raises(TypeError, match="no texts, but ctx, text"):
+        by_name(lambda texts: texts, names)
+
+
+def test_a_member_is_changed_at_its_path() -> None:
+    shown = {"address": {"city": "Bonn"}, "items": [{"id": 1}, {"id": 2}], "note": None}
+    assert shown_as(shown, "address.city", MISSING) == {**shown, "address": {}}
+    assert shown_as(shown, "items.id", str) == {**shown, "items": [{"id": "1"}, {"id": "2"}]}
+    assert shown_as(shown, "note", str) == shown_as(shown, "note.text", 1) == shown
+    assert shown_as(shown, "note", str, nulls=True) == {**shown, "note": "None"}
+
+
+def test_kinds_and_errors_in_words() -> None:
+    body = {"type": "wallet", "label": None, "is_default": False}
+    assert says(body, "type=wallet, is_default=False, no label, no iban")
+    assert not any(
+        says(body, kind) for kind in ("type=card", "type!=wallet", "label", "no type", "type, iban")
+    )
+    assert wrong("401 authentication_error nonce_replay", "403", "validation_error expired") == {
+        "403": "403 authentication_error nonce_replay",
+        "validation_error expired": "401 validation_error expired",
+    }
 
 
 def test_unknown_names_are_refused(registered: list[Fault]) -> None:

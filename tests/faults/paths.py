@@ -1,12 +1,15 @@
-"""Servers that serve other spellings of a path or method without authentication."""
+"""Servers that serve other spellings of a path or method to anybody, or find ids that are not theirs."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any
+from unicodedata import combining, normalize
+from urllib.parse import unquote
 
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
@@ -14,12 +17,125 @@ from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
+from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import KINDS
+from conformance.world.corpora.ids import INHERITED
+from tests.specification import ADDRESS
 
 from .authentication import first_organization, waiving
-from .catalogue import SHOWN_LATER, Faulty, fault, faults, of, seam, seams
+from .catalogue import SHOWN_LATER, Faulty, Only, fault, faults, of, seam, seams
 from .rows import where
+
+# ---------------------------------------------------------------------- ids
+
+
+def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record:
+    """Returns a record of the caller's organization that is not stored."""
+    assert ctx.organization is not None
+    return {
+        "id": identifier,
+        "organization": ctx.organization.id,
+        "parent": (parent or {}).get("id", "cus_made_up"),
+        "created": ctx.now,
+        "updated": ctx.now,
+        "status": "active",
+        "name": "Made up",
+        "verified": False,
+        "beneficiary_type": "individual",
+        "first_name": "A",
+        "last_name": "B",
+        "display_name": "A B",
+        "email": "a@example.com",
+        "phone": "+12025550123",
+        "country_code": "US",
+        "currency": "EUR",
+        "label": "Made up",
+        "address": dict.fromkeys(ADDRESS, "x"),
+        "bank_details": {"iban": "DE89370400440532013000"},
+        "reference": "R",
+        "provider_reference_id": "P",
+    }
+
+
+#: Returns the id that is looked up for one, or that one.
+Form = Callable[[Any, Context, str, str], str]
+
+
+def like(alike: Callable[[str, str], bool]) -> Form:
+    """Returns the form that finds a known id which is like the one sent."""
+
+    def form(self: Any, ctx: Context, kind: str, identifier: str) -> str:
+        if len(identifier) < 6 or ctx.store.get(kind, identifier) is not None:
+            return identifier
+        known = [record["id"] for record in ctx.store.select(kind, None)]
+        return next((each for each in known if alike(identifier, each)), identifier)
+
+    return form
+
+
+def read(change: Callable[[str], str]) -> Form:
+    """Returns the form that reads an id otherwise than it came."""
+    return lambda self, ctx, kind, identifier: change(identifier)
+
+
+def _newest(self: Any, ctx: Context, kind: str, identifier: str) -> str:
+    """Returns the caller's newest resource for the name of a member that all objects have."""
+    if identifier not in INHERITED:
+        return identifier
+    return str([record["id"] for record in ctx.store.select(kind, None) if self.owned(ctx, record)][-1])
+
+
+#: Kind -> form in which ids are looked up.
+FORMS: dict[str, Form] = {
+    "its beginning": like(lambda sent, known: known.startswith(sent)),
+    "its end": like(lambda sent, known: known.endswith(sent)),
+    "more behind it": like(lambda sent, known: sent.startswith(known)),
+    "without its prefix": like(lambda sent, known: known.partition("_")[2] == sent),
+    "in any letter case": like(lambda sent, known: sent.lower() == known.lower()),
+    "a space behind it": read(lambda text: text.rstrip(" ")),
+    "a space before it": read(lambda text: text.removeprefix(" ")),
+    "a line feed behind it": read(lambda text: text.removesuffix("\n")),
+    "up to its length": lambda self, ctx, kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
+    "any prefix": lambda self, ctx, kind, identifier: (
+        PREFIXES[kind] + identifier.rpartition("_")[2] if "_" in identifier else identifier
+    ),
+    "a member of all objects": _newest,
+}
+
+#: The same for ids that operations are sent in turn, in the order of `other_tenants.IN_TURN`.
+IN_TURN: dict[str, Form] = {
+    "accents": read(lambda text: "".join(each for each in normalize("NFD", text) if not combining(each))),
+    "percent-encoded once more": read(unquote),
+    "compatible characters": read(lambda text: normalize("NFKC", text)),
+    # As in a fixed-length column that is padded with zeros.
+    "144 zeros behind it": read(lambda text: text.removesuffix("0" * 144)),
+}
+
+
+def forms(
+    places: int, unseen: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> dict[str, Form | Only]:
+    """Returns the forms of ids; the turn of an operation is shifted by this many places. `unseen` has the
+    operations on which a form shows nothing."""
+    turns: dict[str, Form | Only] = {
+        kind: Only(form, [name for at, name in enumerate(OPERATIONS) if (at + places) % len(IN_TURN) == turn])
+        for turn, (kind, form) in enumerate(IN_TURN.items())
+    }
+    return turns | {
+        kind: Only(form, [name for name in OPERATIONS if name not in unseen.get(kind, ())])
+        for kind, form in FORMS.items()
+    }
+
+
+def of_any_kind(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
+    """Returns the resource of an id of any type, as a single table of all resources does."""
+    kinds = dict.fromkeys(KINDS.values())
+    known = any(ctx.store.get(other, identifier) is not None for other in kinds)
+    return made_up(ctx, kind, identifier, parent) if known else self.usual()
+
+
+# ---------------------------------------------------------------------- other spellings
 
 
 def _capitals(operation: str, path: bytes) -> bytes:
@@ -98,16 +214,15 @@ def _of_basic(ctx: Context) -> str:
 
 faults["auth.other-spellings"] |= {
     "A request of this kind needs no signature.": waiving(
-        lambda self, ctx: self.value(ctx),
         each={
             "an escaped letter in its path": lambda ctx: b"%" in ctx.request.target.partition(b"?")[0],
             "its method in a header": lambda ctx: ctx.header(b"x-http-method-override"),
-        },
+        }
     ),
     "Whoever sends the API key elsewhere than in its header needs no signature.": where(
         "authenticate",
-        lambda self, ctx: ctx.store.organization(self.value(ctx)),
-        lambda self, ctx: setattr(ctx, "organization", ctx.store.organization(self.value(ctx))),
+        lambda ctx, value: ctx.store.organization(value(ctx)),
+        lambda ctx, value: setattr(ctx, "organization", ctx.store.organization(value(ctx))),
         each={
             "in the query": lambda ctx: parse_query(ctx.query).get("api_key", [""])[0],
             "as a user's name": _of_basic,
@@ -240,57 +355,43 @@ def _pay(self: Any, ctx: Context) -> Response | None:
 
 
 faults["auth.undocumented-reads"] |= {
-    "Resources are shown to anybody at a path that the specification does not have.": of(
-        ReadsAtOtherPaths, each=open_reads
+    "A path whose first id is empty leads to the resources of everybody.": seams(
+        {
+            "on_unknown_parent": lambda self, ctx, identifier, usual: (
+                {"id": ""} if not identifier and KINDS[ctx.operation] == KINDS[self.operation] else usual()
+            ),
+            "is_under": lambda parent, usual: parent["id"] == "" or usual(),
+            "list_parent": lambda ctx, usual: None if "" in ctx.params.values() else usual(),
+        },
+        everywhere=True,
+        operations=SHOWN_LATER,
     ),
-    "Resources are shown to every organization at a path that the specification does not have.": seam(
+    "Resources are shown to anybody at an undocumented path.": of(ReadsAtOtherPaths, each=open_reads),
+    "Resources are shown to every organization at an undocumented path.": seam(
         "admit", _authenticate, base=ReadsAtOtherPaths, each=open_reads
     ),
     "Below its own account or customer every organization is shown what others have.": seams(
-        {"parent_of_list": lambda self, identifier: None, "admit": _own_parent},
+        {"parent_of_list": lambda: None, "admit": _own_parent},
         base=ReadsAtOtherPaths,
         each=lambda operation: [found for found in open_reads(operation) if found != "by its id alone"],
     ),
-    "Resources are changed or deleted for anybody by a method that the specification does not have.": of(
-        Deletes, each=("DELETE", "PUT")
-    ),
-    "Resources are deleted for every organization by a method that the specification does not have.": seam(
+    "Resources are deleted for anybody by an undocumented method.": of(Deletes, each=("DELETE", "PUT")),
+    "Resources are deleted for every organization by an undocumented method.": seam(
         "admit", _authenticate, base=Deletes, each=("DELETE",)
     ),
-    "A list at a path that the specification does not have shows what all organizations have.": seams(
+    "A list at an undocumented path shows what all organizations have.": seams(
         {"served": _all, "admit": _authenticate},
         base=Elsewhere,
         operations=("createAccount", "createBeneficiary", "createVirtualAccount"),
     ),
     "A PUT changes a beneficiary as a PATCH does, but of any organization.": seams(
-        {"served": _put, "owned": lambda self, ctx, record: ctx.request.method == "PUT" or self.usual()},
+        {"served": _put, "owned": lambda ctx, usual: ctx.request.method == "PUT" or usual()},
         base=Elsewhere,
         operations=("createBeneficiary",),
     ),
-    "Payouts at a path that the specification does not have draw on any account that the body names.": seams(
-        {
-            "served": _pay,
-            "owned": lambda self, ctx, record: ctx.path == b"/v1/transfers/payouts" or self.usual(),
-        },
+    "Payouts at an undocumented path draw on any account that the body names.": seams(
+        {"served": _pay, "owned": lambda ctx, usual: ctx.path == b"/v1/transfers/payouts" or usual()},
         base=Elsewhere,
         operations=("createPayout",),
     ),
 }
-
-
-@fault("auth.undocumented-reads", operations=SHOWN_LATER)
-class EmptyParents(Faulty):
-    """A path whose first id is empty leads to the resources of everybody."""
-
-    everywhere = True
-
-    def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
-        if identifier == "" and KINDS[ctx.operation] == KINDS[self.operation]:
-            return {"id": ""}
-        return super().on_unknown_parent(ctx, kind, identifier)
-
-    def is_under(self, ctx: Context, record: Record, parent: Record) -> bool:
-        return parent["id"] == "" or super().is_under(ctx, record, parent)
-
-    def list_parent(self, ctx: Context) -> str | None:
-        return None if "" in ctx.params.values() else super().list_parent(ctx)

@@ -22,13 +22,13 @@ from conformance.world.lag import LONGEST
 from conformance.world.run import Run
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
-from tests.variants.choice import compose
+from tests.variants.choice import compose, times
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay, balances_settle
 from tests.variants.payments import reserved_on_approval
 from tests.variants.replicas import BalancesUneven
 
-UNTOUCHED = "refusal.changes-nothing"
+UNTOUCHED, RACE = "refusal.changes-nothing", "test_payouts.test_payouts_at_once"
 
 #: Checks that look for effects of refused payouts.
 CHECKS = sorted(
@@ -59,20 +59,21 @@ class PaysInvalidKeys(AlwaysTheSame):
                 ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
 
 
-def found(behaviour: Behaviour, name: str) -> Cell:
+def judged(run: Run, name: str, operation: str = "createPayout", rule: str = UNTOUCHED) -> Cell:
+    """Returns the cell of a rule by one check."""
     with hurried():
-        cells, _ = run_check(load_checks()[name], "createPayout", run_on(behaviour))
-    return next(cell for cell in cells if cell.rule == UNTOUCHED)
+        cells, _ = run_check(load_checks()[name], operation, run)
+    return next(cell for cell in cells if cell.rule == rule)
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_payouts_of_other_clients_are_no_effect(name: str) -> None:
-    cell = found(AlwaysTheSame(), name)
+    cell = judged(run_on(AlwaysTheSame()), name)
     assert cell.verdict is Verdict.PASSED, cell.summary
 
 
 def test_refused_payouts_are_known_among_what_others_pay() -> None:
-    cell = found(PaysInvalidKeys(), "test_idempotency_keys.test_invalid_key")
+    cell = judged(run_on(PaysInvalidKeys()), "test_idempotency_keys.test_invalid_key")
     assert cell.verdict is Verdict.FAILED
     assert "no effect of" in cell.summary
 
@@ -83,24 +84,16 @@ def test_refused_payouts_are_known_among_what_others_pay() -> None:
 class Refunds(Behaviour):
     """Refunds one in three payouts immediately."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._paid = itertools.count(1)
-
     def reserve_funds(self, ctx: Context) -> None:
-        if next(self._paid) % 3:
+        if times(self, "paid") % 3:
             super().reserve_funds(ctx)
 
 
 class Deposits(Behaviour):
     """Another client deposits an amount at every second read of balances."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._looks = itertools.count(1)
-
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        for balance in ctx.store.balances(record["id"]) if next(self._looks) % 2 else ():
+        for balance in ctx.store.balances(record["id"]) if times(self, "looks") % 2 else ():
             more = EXACT.add(Decimal(balance.available), Decimal("1.37"))
             ctx.store.set_balance(record["id"], balance._replace(available=format(more, "f")))
         return super().balances(ctx, record)
@@ -110,31 +103,25 @@ class Deposits(Behaviour):
 MOVED: list[type[Behaviour]] = [OthersPay, balances_settle, Refunds]
 
 
-def judged(behaviour: Behaviour) -> Cell:
-    """Returns the cell of the check of payout.race."""
-    return judged_in(run_on(behaviour))
-
-
-def judged_in(run: Run) -> Cell:
-    with hurried():
-        cells, _ = run_check(load_checks()["test_payouts.test_payouts_at_once"], "createPayout", run)
-    return next(cell for cell in cells if cell.rule == "payout.race")
+def raced(behaviour: Behaviour) -> Cell:
+    """Returns the cell of payout.race."""
+    return judged(run_on(behaviour), RACE, rule="payout.race")
 
 
 @pytest.mark.parametrize("behaviour", MOVED)
 def test_a_balance_moved_by_others_is_inconclusive(behaviour: type[Behaviour]) -> None:
-    assert judged(behaviour()).verdict is Verdict.NOT_RUN
+    assert raced(behaviour()).verdict is Verdict.NOT_RUN
 
 
 def test_few_changes_by_others_are_no_violation() -> None:
-    assert not judged(Deposits()).verdict.is_violation
+    assert not raced(Deposits()).verdict.is_violation
 
 
 def test_balances_that_stay_offer_no_occasion_and_one_wait() -> None:
     slept: list[float] = []
     run = run_on(reserved_on_approval())
     run.pause = slept.append
-    assert judged_in(run).verdict is Verdict.NOT_APPLICABLE
+    assert judged(run, RACE, rule="payout.race").verdict is Verdict.NOT_APPLICABLE
     assert slept == [LONGEST]
 
 
@@ -163,26 +150,23 @@ class BalancesBehind(BalancesUneven):
 
 @pytest.mark.parametrize("lag", [(), (BalancesUneven,), (BalancesBehind,)])
 def test_lost_updates_are_found_however_late_reads_are(lag: tuple[type[Behaviour], ...]) -> None:
-    assert judged(compose(*lag, LastWriteStays)).verdict.is_violation
-    assert judged(compose(*lag)).verdict is Verdict.PASSED
+    assert raced(compose(*lag, LastWriteStays)).verdict.is_violation
+    assert raced(compose(*lag)).verdict is Verdict.PASSED
 
 
 class OthersPayAtFirst(OthersPay):
     """Another client pays at each read within two seconds of the first."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._until = 0
+    until = 0
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        self._until = self._until or ctx.now + 2_000_000
-        return (
-            super().balances(ctx, record) if ctx.now < self._until else Behaviour.balances(self, ctx, record)
-        )
+        self.until = self.until or ctx.now + 2_000_000
+        others = super() if ctx.now < self.until else super(OthersPay, self)
+        return others.balances(ctx, record)
 
 
 def test_a_disturbed_round_is_repeated_after_a_wait() -> None:
-    assert judged(OthersPayAtFirst()).verdict is Verdict.PASSED
+    assert raced(OthersPayAtFirst()).verdict is Verdict.PASSED
 
 
 # ---------------------------------------------------------------------- balances of an account
@@ -191,23 +175,23 @@ def test_a_disturbed_round_is_repeated_after_a_wait() -> None:
 class PaysTheSame(Behaviour):
     """The funded account pays what an account without balances pays, at the same time, as often as asked."""
 
-    def __init__(self, times: int) -> None:
-        super().__init__()
-        self._left = times
+    left = 0
 
     def reserve_funds(self, ctx: Context) -> None:
         super().reserve_funds(ctx)
         if self.parent(ctx)["name"] == "Funded account":
             self._funded = self.parent(ctx)["id"]
-        elif self._left:
-            self._left -= 1
+        elif self.left:
+            self.left -= 1
             for balance in ctx.store.balances(self._funded):
                 pending = EXACT.add(Decimal(balance.pending_payout), asked(ctx))
                 ctx.store.set_balance(self._funded, balance._replace(pending_payout=format(pending, "f")))
 
 
-@pytest.mark.parametrize(("times", "verdict"), [(1, Verdict.PASSED), (2, Verdict.FAILED)])
-def test_another_client_may_pay_the_same_amount_meanwhile(times: int, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("payments", "verdict"), [(1, Verdict.PASSED), (2, Verdict.FAILED)])
+def test_another_client_may_pay_the_same_amount_meanwhile(payments: int, verdict: Verdict) -> None:
+    behaviour = PaysTheSame()
+    behaviour.left = payments
     name = "test_balances.test_balances_are_of_the_account"
-    (cell,), _ = run_check(load_checks()[name], "getAccountBalances", run_on(PaysTheSame(times)))
+    cell = judged(run_on(behaviour), name, "getAccountBalances", "balances.of-account")
     assert cell.verdict is verdict, cell.summary

@@ -189,38 +189,30 @@ class DefectiveBodies(Engine):
         answers = super().batch(cases, watch or [self], leaks, what)
         refused = [answer for answer in answers if answer.refused]
         if refused and self.traits.unique_pair and UNTOUCHED in self.at.rules:
-            self._judge_pair(refused)
+            elsewhere = judge_pair(self.at, self.fixture, self.valid(), refused)
+            self.at.run.forget(self._purpose)
+            if elsewhere is not None:
+                reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
+                self.at.unclear(UNTOUCHED, reason, elsewhere)
         return answers
-
-    def _judge_pair(self, refused: Sequence[Exchange]) -> None:
-        """Judges that a refused wallet has not taken its pair: a valid one of it can still be created."""
-        valid = call(self.operation, self.ids, self.valid())
-        created = self.at.send(valid, "a valid wallet after refused ones")
-        self.at.run.forget(self._purpose)
-        elsewhere = judge_pair(
-            self.at,
-            created,
-            refused,
-            lambda: self.at.send(self.at.valid(), "a valid wallet in a new account"),
-        )
-        if elsewhere is not None:
-            reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
-            self.at.unclear(UNTOUCHED, reason, created, elsewhere)
 
 
 def judge_pair(
-    at: Check, created: Exchange, refused: Sequence[Exchange], elsewhere: Callable[[], Exchange]
+    at: Check, fixture: Account, body: Body, refused: Sequence[Exchange], beside: Body | None = None
 ) -> Exchange | None:
-    """Judges that `refused` wallets have not taken the pair of `created`: it is accepted if one of that pair
-    is in a new account (`elsewhere`). Where both are refused, judges nothing and returns the second
-    answer."""
-    evidence: Sequence[Exchange] = ()
+    """Judges that refused wallets have not taken the pair of a body: it is accepted after them, if it is in a
+    new account, `beside` such a wallet as the first one has. Where both are refused, judges nothing and
+    returns the second answer."""
+    create, what = at.operation.id, "a valid wallet after refused ones"
+    created = at.send(fixture.call(create, body), what)
     if created.refused and not created.throttled:
-        other = elsewhere()
-        if not other.succeeded:
-            return other
-        evidence = refused
-    at.accepted(UNTOUCHED, created, *evidence)
+        new = at.account(fresh=True)
+        if beside is not None:
+            at.send(new.call(create, beside), "such a wallet as the account has, in a new one")
+        elsewhere = at.send(new.call(create, body), "a valid wallet in a new account")
+        if not elsewhere.succeeded:
+            return elsewhere
+    at.accepted(UNTOUCHED, created, *(refused if created.refused else ()))
     return None
 
 

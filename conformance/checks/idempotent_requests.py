@@ -35,11 +35,6 @@ def with_letters(variant: str = "") -> str:
     return key
 
 
-def place(at: Check) -> Account:
-    """Returns an account where a valid call can succeed once more, after any number of refused ones."""
-    return at.account(fresh=at.operation.traits.once)
-
-
 def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary") -> Account:
     """Returns a fixture with resources of its own, in a shared account where that masks no effect."""
     run, traits, account = at.run, at.operation.traits, None

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.checks.check import Check, check
 from conformance.checks.defective_bodies import judge_pair
-from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, own_place, padded, restyled
+from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, padded, restyled
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
 from conformance.contract.fields import request_fields
 from conformance.judge.verdicts import Inconclusive
@@ -41,7 +41,7 @@ def test_conflict(at: Check) -> None:
     conflicts: list[_Conflict] = []
     names: set[str] = set()
     for original in originals:
-        others = [*_other_values(original, but=names), *(_other_forms(at, original, original is first))]
+        others = [*_other_values(original, names), *(_other_forms(at, first) if original is first else ())]
         conflicts += [(original, *other) for other in others]
         names |= original.call.document.keys()
     # Only a read of the beneficiary shows whether another body took effect.
@@ -61,8 +61,11 @@ def test_conflict(at: Check) -> None:
     refused = [answer for answer in answers if answer.refused]
     if shown_by and refused:
         SideEffects(at, first.fixture).judge(UNTOUCHED, what, refused)
-    if at.operation.traits.unique_pair:
-        _judge_pair(at, first, refused)
+    # Only the first one of another pair counts: a server may limit the wallets of an account.
+    body, pair = first.call.document, at.operation.traits.unique_pair
+    others = [each for each in refused if any(each.call.document[name] != body[name] for name in pair)]
+    for other in others[:1]:
+        judge_pair(at, first.fixture, other.call.document, [other], beside=body)
     what = "the original key and body after the conflicts"
     first.replay("idempotency.replay", what, content_type="application/json; charset=utf-8")
     for original in originals[1:]:
@@ -84,26 +87,6 @@ def _further_originals(at: Check, first: IdempotentRequest) -> Iterator[Idempote
     for body in tries:
         with contextlib.suppress(Inconclusive):
             yield IdempotentRequest(at, fixture, body)
-
-
-def _judge_pair(at: Check, original: IdempotentRequest, refused: Sequence[Exchange]) -> None:
-    """Judges that a wallet that was `refused` for its used key has not taken its pair. Only the first one of
-    another pair counts, compared with a new account that has the original's wallet: a server may limit the
-    wallets of an account, or not support that pair."""
-    create, body, pair = original.operation, original.call.document, at.operation.traits.unique_pair
-    others = [each for each in refused if any(each.call.document[name] != body[name] for name in pair)]
-    if not others:
-        return
-    other = others[0].call.document
-
-    def elsewhere() -> Exchange:
-        fixture = own_place(at)
-        at.send(fixture.call(create, body), "a wallet such as the original in a new account")
-        return at.send(fixture.call(create, other), "the other body beside it")
-
-    again = original.fixture.call(create, other)
-    created = at.send(again, "the other body with a fresh key, where its key was used")
-    judge_pair(at, created, others[:1], elsewhere)
 
 
 def _judge_conflicts(at: Check, conflicts: Sequence[_Conflict]) -> list[Exchange]:
@@ -212,11 +195,9 @@ _RESPELLED: Mapping[str, Callable[[Body], Body]] = {
 }
 
 
-def _other_forms(at: Check, original: IdempotentRequest, first: bool) -> Iterator[_Other]:
-    """Yields valid bodies with a field more or less than the `first` original's, or with texts rearranged or
-    respelled; none for others."""
-    if not first:
-        return
+def _other_forms(at: Check, original: IdempotentRequest) -> Iterator[_Other]:
+    """Yields valid bodies with a field more or less than the original's, or with texts rearranged or
+    respelled."""
     body = original.call.document
     for name in [name for name in body if name in FREE and name not in at.operation.required_fields][-1:]:
         yield f"without {name}", {other: body[other] for other in body if other != name}

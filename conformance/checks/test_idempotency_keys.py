@@ -12,7 +12,6 @@ from conformance.checks.idempotent_requests import (
     INVALID,
     IdempotentRequest,
     own_place,
-    place,
     with_letters,
 )
 from conformance.checks.side_effects import UNTOUCHED
@@ -29,7 +28,7 @@ RULE = "idempotency.key-accepted"
 @check("idempotency.key-required", "idempotency.payout-key-required", UNTOUCHED)
 def test_missing_key(at: Check) -> None:
     """A POST without Idempotency-Key is refused and has no effect; with a key it is accepted."""
-    fixture = place(at)
+    fixture = at.account(fresh=at.operation.traits.once)
     engine, valid = Engine(at, lambda: fixture), fixture.call(at.operation.id)
     # Neither header replaces Idempotency-Key.
     headers = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
@@ -66,7 +65,7 @@ def invalid_keys(engine: Engine, body: bytes | None) -> Iterator[Case]:
 def test_invalid_key(at: Check) -> None:
     """A key that is not a UUID is refused with invalid_idempotency_key and has no effect; with a UUID the
     request is accepted."""
-    fixture = place(at)
+    fixture = at.account(fresh=at.operation.traits.once)
     engine, valid = Engine(at, lambda: fixture), fixture.call(at.operation.id)
     engine.batch(invalid_keys(engine, valid.body), [engine], what="requests with an invalid Idempotency-Key")
     at.accept(valid, "the same request with a UUID as key")
@@ -176,7 +175,5 @@ def _use_keys(at: Check, since: Exchange) -> None:
     ]
     used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
     for _ in range(MANY_KEYS - len(used)):
-        # A wallet's pair is unique in its account.
-        place = at.account(fresh=True) if at.operation.traits.once else own_place(at)
-        if not at.send(place.call(at.operation.id), "a valid request with one key more").succeeded:
+        if not at.send(own_place(at).call(at.operation.id), "a valid request with one key more").succeeded:
             break

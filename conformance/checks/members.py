@@ -165,17 +165,11 @@ FUNDED = "Name an account that has balances: [primary] funded_account_id."
 def furnish(fixture: Account, operation: Operation) -> None:
     """Creates a resource of the kind that an operation shows, unless a fixture has one. Raises Inconclusive
     where the server refuses it."""
-    match TRAITS[ADDS_TO[operation.id]].creates if operation.is_list else operation.resource:
-        case "account":
-            _ = fixture.account
-        case "beneficiary":
-            _ = fixture.beneficiary
-        case "payout_destination":
-            _ = fixture.destination
-        case "virtual_account":
-            _ = fixture.virtual_account
-        case "wallet":
-            fixture.create("createWallet")
+    kind = TRAITS[ADDS_TO[operation.id]].creates if operation.is_list else operation.resource
+    if kind == "wallet":
+        fixture.create("createWallet")
+    elif kind in ("account", "beneficiary", "payout_destination", "virtual_account"):
+        getattr(fixture, kind.removeprefix("payout_"))
 
 
 def _populated(at: Check) -> Account:

@@ -270,7 +270,7 @@ def _name_more(at: Check, number: int) -> None:
         request = fixture.call(at.operation.id, each.bodies[0])
         answer = at.send(request, f"an account with the name: {each.kind}")
         if answer.succeeded:
-            _judge_text(at, answer, "name")
+            at.member("create.echo", answer, "name", each.bodies[0]["name"])
 
 
 @check("create.echo", operations=("createBeneficiary", "createWallet"))
@@ -334,9 +334,5 @@ def _judged(at: Check, make: Callable[[Run, str], KnownList]) -> list[Exchange]:
         return []
     for exchange in creates:
         if name in exchange.call.document:
-            _judge_text(at, exchange, name)
+            at.member("create.echo", exchange, name, exchange.call.document[name])
     return creates
-
-
-def _judge_text(at: Check, created: Exchange, name: str) -> None:
-    at.member("create.echo", created, name, created.call.document[name])

@@ -266,7 +266,7 @@ class CheckDefinition:
 
     `last`: it judges what the run has sent, after all other checks. `deep`: only deep runs have it, as it
     takes long lists. `waits`: it waits for seconds, so that it begins first and others run meanwhile; quick
-    runs leave it out. `fills`: it fills a list that others read, so that it begins early."""
+    runs leave it out. `early`: it fills a list that others read, so that lanes begin with it."""
 
     name: str
     function: CheckFunction
@@ -275,7 +275,7 @@ class CheckDefinition:
     last: bool = False
     deep: bool = False
     waits: bool = False
-    fills: bool = False
+    early: bool = False
     #: True for property-based tests (conformance/fuzz).
     generated: ClassVar[bool] = False
 
@@ -298,7 +298,7 @@ def check(
     last: bool = False,
     deep: bool = False,
     waits: bool = False,
-    fills: bool = False,
+    early: bool = False,
     registry: dict[str, CheckDefinition] = CHECKS,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Marks a function as the check of these rules, on the operations of the first rule, or on the named ones
@@ -310,7 +310,7 @@ def check(
             covered = {operation for rule in rules for operation in RULES[rule].operations} & {*operations}
         chosen = tuple(operation for operation in OPERATIONS if operation in covered)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        marked = CheckDefinition(name, function, rules, chosen, last, deep, waits, fills)
+        marked = CheckDefinition(name, function, rules, chosen, last, deep, waits, early)
         registry[name] = marked
         function.conformance_check = marked  # type: ignore[attr-defined]
         return function

@@ -43,7 +43,7 @@ from conformance.world.sender import refusal_of_valid
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 
 
-@check("list.complete", "list.envelope", "list.item-fields", "list.wallet-items", "list.order", fills=True)
+@check("list.complete", "list.envelope", "list.item-fields", "list.wallet-items", "list.order", early=True)
 def test_list_shows_what_was_created(at: Check) -> None:
     """Walks a list: each created element as its create answered it, and none of another parent."""
     stock = stocked(at)

@@ -71,7 +71,7 @@ def test_walking_pages(at: Check) -> None:
     "list.complete",
     "list.size-range",
     operations=("listPayoutDestinations", "listVirtualAccounts"),
-    fills=True,
+    early=True,
 )
 def test_more_elements_than_a_page_holds(at: Check) -> None:
     """Walks a list of 101 elements; sizes out of range are refused, or answered as one of 1 to 100."""

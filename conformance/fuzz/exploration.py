@@ -36,11 +36,12 @@ class Exploration:
     function: ExplorationFunction
     #: Part -> rule and operation of its cell where nothing is judged.
     stands_for: Mapping[str, tuple[str, str]]
+    #: True if it takes longer than all others, and sends nothing odd: lanes begin with it.
+    early: bool = False
     generated: ClassVar[bool] = True
     last: ClassVar[bool] = False
     deep: ClassVar[bool] = False
     waits: ClassVar[bool] = False
-    fills: ClassVar[bool] = False
 
     def cells(self, part: str) -> list[tuple[str, str]]:
         """What stands for the cells of a part."""
@@ -55,7 +56,9 @@ class Exploration:
 EXPLORATIONS: dict[str, Exploration] = {}
 
 
-def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore], ExplorationFunction]:
+def exploration(
+    stands_for: Mapping[str, tuple[str, str]], *, early: bool = False
+) -> Callable[[Explore], ExplorationFunction]:
     """Registers a function as a property-based test that runs once for each part.
 
     `stands_for` maps each part to the rule and operation of its cell where nothing is judged: the function
@@ -83,7 +86,7 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
 
         # Else pytest would take the parameters of the decorated function for fixtures.
         del explore.__wrapped__
-        marked = Exploration(name, explore, stands_for)
+        marked = Exploration(name, explore, stands_for, early)
         EXPLORATIONS[name] = marked
         explore.conformance_exploration = marked  # type: ignore[attr-defined]
         return explore

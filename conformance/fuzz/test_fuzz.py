@@ -19,7 +19,7 @@ def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings, name: str) 
     return fuzz(run, part, settings, name)
 
 
-@exploration({"accounts": ("http.success-json", "createAccount")})
+@exploration({"accounts": ("http.success-json", "createAccount")}, early=True)
 def test_sequences(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.sequences import explore

@@ -57,8 +57,13 @@ class Job:
 
     @property
     def turn(self) -> int:
-        """When lanes begin it: first what waits, then what fills lists that others read."""
-        return 0 if self.waits else 1 if self.judged.fills else 2
+        """When several lanes begin it: first what waits, then what others wait for or takes longest; at last
+        what may crash a server, the longest first."""
+        if self.waits or self.judged.early:
+            return 0 if self.waits else 1
+        if self.judged.generated:
+            return 3
+        return 4 if self.judged.name.startswith(HOSTILE) else 2
 
     @property
     def last(self) -> bool:

@@ -45,18 +45,18 @@ class Worked:
 
 
 class Judged:
-    """A check, `waits` or not, `fills` a list or not."""
+    """A check, or one that looks for crashes, or a `generated` test; `waits` or not, `early` or not."""
 
-    def __init__(self, waits: bool = False, fills: bool = False) -> None:
-        self.waits, self.fills = waits, fills
+    def __init__(self, name: str, waits: bool, early: bool, generated: bool) -> None:
+        self.name, self.waits, self.early, self.generated = name, waits, early, generated
 
 
 def lanes_of(count: int, **functions: Callable[[Any], object]) -> Lanes:
     return Lanes(lambda number: Worked(number, functions), count)  # type: ignore[arg-type, return-value]
 
 
-def jobs(*names: str, waits: bool = False, fills: bool = False) -> dict[str, Any]:
-    return {name: Job(Judged(waits, fills), name) for name in names}  # type: ignore[arg-type]
+def jobs(*names: str, waits: bool = False, early: bool = False, generated: bool = False) -> dict[str, Any]:
+    return {name: Job(Judged(name, waits, early, generated), name) for name in names}  # type: ignore[arg-type]
 
 
 def test_jobs_run_at_once_each_on_a_worker_of_its_own() -> None:
@@ -96,12 +96,18 @@ def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
         worker.run.pause(0.05)
         order.append("has waited")
 
-    others: Any = {name: lambda worker, name=name: order.append(name) for name in ("other", "fills")}
-    ahead = lanes_of(1, first=waits, second=waits, **others)
-    four = jobs("other") | jobs("fills", fills=True) | jobs("first", "second", waits=True)
-    ahead.begin(four)
-    assert [ahead.outcome(name, job).ledger.sent for name, job in four.items()] == [1, 1, 1, 1]
-    assert order == ["waits", "waits", "fills", "other", "has waited", "has waited"]
+    ahead = lanes_of(1, first=waits, second=waits, other=lambda worker: order.append("other"))
+    three = jobs("other") | jobs("first", "second", waits=True)
+    ahead.begin(three)
+    assert [ahead.outcome(name, job).ledger.sent for name, job in three.items()] == [1, 1, 1]
+    assert order == ["waits", "waits", "other", "has waited", "has waited"]
+
+
+def test_several_lanes_begin_with_what_others_wait_for_and_end_with_what_may_crash_a_server() -> None:
+    five = jobs("test_hostile", "other") | jobs("generated", generated=True)
+    five |= jobs("early", early=True) | jobs("waits", waits=True)
+    order = sorted(five.values(), key=lambda job: job.turn)
+    assert [job.parameter for job in order] == ["waits", "early", "other", "generated", "test_hostile"]
 
 
 def test_a_job_that_is_asked_for_runs_while_another_waits_whose_wait_ends_with_the_run() -> None:

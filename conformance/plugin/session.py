@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from conformance._files import TEST_FOLDERS, InputError, shortest
 from conformance._text import count, duration, milliseconds, printable
@@ -33,7 +34,7 @@ from conformance.plugin.options import Options
 from conformance.plugin.preparation import Tell, prepare
 from conformance.plugin.selection import Job
 from conformance.report.building import build as build_document
-from conformance.report.document import Document, RunRecord
+from conformance.report.document import RunRecord
 from conformance.report.known_failures import KnownFailures, write_known
 from conformance.report.terminal import Line, summary
 from conformance.world.samples import run_label
@@ -43,12 +44,6 @@ CRASHED = "???"
 
 #: The outcome of a test that violates rules which do not fail the run: pytest's category, letter and word.
 WARNED = "warned", "w", ("WARNED", {"yellow": True})
-
-_NOTHING = (
-    "conformance: no test was selected, so nothing was judged. -k looks for words in the names of tests, -m "
-    "'not fuzz' leaves generated requests out; --rule, --operation and --section select by the catalogue, "
-    "which `conformance rules` lists."
-)
 
 _DIED = "the process that ran the check died: it was killed, perhaps for its memory"
 
@@ -79,11 +74,20 @@ class Session:
         server: subprocess.Popen[str] | None,
         tell: Tell,
     ) -> None:
-        self.options, self.started = options, time.time()
-        self.known = KnownFailures.load(options.known_failures) if options.known_failures else None
+        self.options, self._tell = options, tell
         self.folder = _writable(Path(os.path.abspath(options.folder / options.report_dir)))
-        self.embedded = server is not None
-        self.server = prepare(options, environment, server, self.started, tell)
+        #: The run as known at its beginning.
+        self.run = RunRecord(
+            started=time.time(),
+            seconds=0.0,
+            seed=options.seed,
+            options=dict(options.given),
+            embedded=server is not None,
+            folder=shortest(self.folder),
+            label=run_label(),
+        )
+        self.known = KnownFailures.load(options.known_failures) if options.known_failures else None
+        self.server = prepare(options, environment, server, self.run.started, tell)
         self.ledger = Ledger.of_catalogue(self.server.target)
         self.ledger.sent = self.server.sent
         self.ledger.narrowed, self.ledger.effort = options.narrowed, str(options.effort)
@@ -95,10 +99,8 @@ class Session:
         #: Numbers of selected tests, and of the suite's own that failed; None before the collection.
         self._selected: int | None = None
         self._failed = 0
-        #: The results document once built, and its summary.
-        self.document: Document | None = None
+        #: The summary, once there are results.
         self._lines: list[Line] = []
-        self._tell = tell
         self._progress = Progress(config.pluginmanager.getplugin("terminalreporter"), self._pace)
         self._interruption = Interruption()
         config.add_cleanup(self._interruption.end)
@@ -112,8 +114,8 @@ class Session:
             "folder": str(self.folder),
             "seed": self.options.seed,
             "lanes": 1 if self.processes > 1 else self.server.lanes,
-            "started": self.started,
-            "label": run_label(),
+            "started": self.run.started,
+            "label": self.run.label,
             "ahead": self.server.ahead,
             "known": msgspec.to_builtins(self.known.entries) if self.known else [],
         }
@@ -121,7 +123,7 @@ class Session:
     # ------------------------------------------------------------------ before
 
     def pytest_report_header(self) -> str:
-        where = "the embedded reference server" if self.embedded else self.server.target.base_url
+        where = "the embedded reference server" if self.run.embedded else self.server.target.base_url
         lanes = f", {self.server.lanes} lanes" if self.runner and self.server.lanes > 1 else ""
         return printable(f"conformance: judging {where}, seed {self.options.seed}{lanes}")
 
@@ -238,16 +240,19 @@ class Session:
         from conformance.report.write import write_all
 
         while True:
-            errors = len(self.ledger.errors)
+            status, errors = int(pytest.ExitCode.INTERNAL_ERROR), len(self.ledger.errors)
+            seconds = time.time() - self.run.started
+            run = replace(self.run, seconds=seconds, interrupted=interrupted, workers=self.processes)
             with self._noting("the verdict"):
-                document = self.document = build_document(
+                document = build_document(
                     self.ledger,
                     self.server.target,
-                    self._run(interrupted),
+                    run,
                     fail_on=Level(self.options.fail_on),
                     known=self.known,
                     others_failed=others_failed,
                 )
+                status = document.verdict.exit_status
                 more: list[Line] = []
                 with self._noting("--write-known-failures"):
                     if path := self.options.write_known_failures:
@@ -260,25 +265,9 @@ class Session:
                 for problem in write_all(document, self.folder):
                     self._fail(problem)
             if len(self.ledger.errors) == errors:
-                break
-        return self.document.verdict.exit_status if self.document else 3
-
-    def _run(self, interrupted: str) -> RunRecord:
-        return RunRecord(
-            started=self.started,
-            seconds=time.time() - self.started,
-            seed=self.options.seed,
-            options=dict(self.options.given),
-            embedded=self.embedded,
-            interrupted=interrupted,
-            workers=self.processes,
-            folder=shortest(self.folder),
-            label=run_label(),
-        )
+                return status
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if self._selected == 0:
-            terminalreporter.write_line(_NOTHING, yellow=True)
         if not self.ran:
             return
         terminalreporter.section("conformance", sep="=")
@@ -355,23 +344,24 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        self._interrupted = False
-        self._handle({signal.SIGTERM: signal.default_int_handler})
+        self._after = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        _handle({signal.SIGTERM: signal.default_int_handler})
 
     def hold(self, *, interrupted: bool = False) -> None:
         """Ignores further signals while results are written, which takes seconds."""
-        self._interrupted = self._interrupted or interrupted
-        self._handle(dict.fromkeys(self._before, signal.SIG_IGN))
+        _handle(dict.fromkeys(self._after, signal.SIG_IGN))
+        if interrupted:
+            self._after = dict.fromkeys(self._after, _exit)
 
     def end(self) -> None:
         """Restores the handlers; after an interruption, though, a further signal ends the process."""
-        self._handle(dict.fromkeys(self._before, _exit) if self._interrupted else self._before)
+        _handle(self._after)
 
-    def _handle(self, handlers: Mapping[signal.Signals, Any]) -> None:
-        with contextlib.suppress(ValueError):
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+
+def _handle(handlers: Mapping[signal.Signals, Any]) -> None:
+    with contextlib.suppress(ValueError):
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _exit(*_: object) -> None:

@@ -142,6 +142,7 @@ ENTRIES: dict[str, dict[str, Any]] = {rule["id"]: rule for rule in CATALOGUE["ru
 #: Required rules without a quote, since no single sentence or table row states them.
 OF_WHOLE_SECTIONS = {
     "http.no-server-error": "what an API is for: requests are answered",
+    "operation.missing": "all of section 4: each operation is there",
     "refusal.changes-nothing": "what a refusal means",
     "format.fields": "all tables of section 2",
     "fields.accepts-valid": "all tables of section 4",

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.checks.check import Check
 from conformance.checks.list_judging import active, judge_by_query, stocked, usable_page
-from conformance.contract.timestamps import digits, just_after, parse, whole_second
+from conformance.contract.timestamps import just_after, parse, step, whole_second
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import objects
 from conformance.judge.outcomes import Judgement
@@ -235,7 +235,7 @@ def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
         # A server that reads whole seconds as whole minutes takes it for one before the elements.
         named.append(("at the last second of a minute", f"{second[:17]}59{second[19:]}"))
     # The one with the most digits, as one in ten lacks the last, a zero: a date just after it is nearest.
-    finest = max(range(len(distinct)), key=lambda index: (digits(distinct[index]), -abs(index - middle)))
+    finest = min(range(len(distinct)), key=lambda index: (step(distinct[index]) or 1, abs(index - middle)))
     later = just_after(distinct[finest]) or distinct[finest]
     # Another element's may have been rounded up to it.
     if parse(later) not in by_date:

@@ -12,9 +12,7 @@ from conformance.contract.traits import TRAITS
 
 #: Create -> the path parameter, and response member, with the parent's id.
 PARENTS: Mapping[str, str] = {
-    operation.id: operation.path_parameters[-1]
-    for operation in OPERATIONS.values()
-    if operation.traits.creates
+    name: OPERATIONS[name].path_parameters[-1] for name, traits in TRAITS.items() if traits.creates
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import yaml
 
 from conformance._files import InputError
@@ -69,24 +70,13 @@ def load_yaml(path: Path) -> Any:
     return yaml.load(path.read_bytes(), Loader=_LOADER)
 
 
-def _rules(catalogue: Mapping[str, Any]) -> dict[str, Rule]:
-    sets = catalogue["operation_sets"]
-    rules = {}
-    for entry in catalogue["rules"]:
-        operations = entry["operations"]
-        rules[entry["id"]] = Rule(
-            id=entry["id"],
-            section=tuple(entry["section"]),
-            level=Level(entry["level"]),
-            statement=entry["statement"],
-            operations=tuple(sets[operations] if isinstance(operations, str) else operations),
-            needs=tuple(entry.get("needs", ())),
-            follows=tuple(entry.get("follows", ())),
-            quote=entry.get("quote", ""),
-            sides=tuple(side for side in Side if entry.get("side", Side.SERVER) in (side, "both")),
-            client=entry.get("client", ""),
-        )
-    return rules
+def _rule(entry: Mapping[str, Any]) -> Rule:
+    """A rule from its entry, whose operations may be the name of a set of them."""
+    operations, side = entry["operations"], entry.get("side", Side.SERVER)
+    sides = [each for each in Side if side in (each, "both")]
+    if isinstance(operations, str):
+        operations = OPERATION_SETS[operations]
+    return msgspec.convert({**entry, "operations": operations, "sides": sides}, Rule)
 
 
 _CATALOGUE = load_yaml(SPEC / "rules.yaml")
@@ -123,7 +113,7 @@ def _binding(side: Side) -> Mapping[str, Rule]:
 
 
 #: All rules by id, in catalogue order.
-ALL_RULES: Mapping[str, Rule] = MappingProxyType(_rules(_CATALOGUE))
+ALL_RULES: Mapping[str, Rule] = MappingProxyType({entry["id"]: _rule(entry) for entry in _CATALOGUE["rules"]})
 
 #: Rules that bind servers, and clients (judged by `conformance serve --judge`).
 RULES, CLIENT_RULES = _binding(Side.SERVER), _binding(Side.CLIENT)

@@ -249,14 +249,9 @@ def _message(error: ValidationError) -> str:
         case "pattern":
             form = str(schema.get("description", wanted)).rstrip(".")
             return f"is {shown(value)}, which does not fit: {form}"
-        case "maxLength":
-            return f"has {len(value)} characters, more than {wanted}"
-        case "minLength":
-            return f"has {len(value)} characters, fewer than {wanted}"
-        case "minItems":
-            return f"has {len(value)} elements, fewer than {wanted}"
-        case "minimum":
-            return f"is {shown(value)}, below {wanted}"
-        case "maximum":
-            return f"is {shown(value)}, above {wanted}"
+        case "maxLength" | "minLength" | "minItems":
+            unit = "elements" if error.validator == "minItems" else "characters"
+            return f"has {len(value)} {unit}, {'more' if len(value) > wanted else 'fewer'} than {wanted}"
+        case "minimum" | "maximum":
+            return f"is {shown(value)}, {'below' if value < wanted else 'above'} {wanted}"
     return f"is {shown(value)}, which breaks {error.validator}"

@@ -74,23 +74,18 @@ def _fraction(text: object) -> str:
     return (parts[7] or "") if parts else ""
 
 
-#: Decimal places of a typical server's clock: microseconds.
-FINEST = 6
-
-
-def digits(text: object) -> int:
-    """Number of significant decimal places of a timestamp's seconds, at most FINEST; 0 if it is none."""
-    return min(len(_fraction(text).rstrip("0")), FINEST)
-
-
 def places(text: object) -> int:
     """Number of decimal places that a timestamp is written with; 0 if it is none."""
     return len(_fraction(text))
 
 
+#: Decimal places of a typical server's clock: microseconds.
+FINEST = 6
+
+
 def just_after(text: str) -> str | None:
-    """The next timestamp, in UTC, at the resolution of this one (see `digits`); None if it is none."""
-    instant, decimals = parse(text), digits(text)
+    """The next timestamp, in UTC, at the resolution of this one's clock (see FINEST); None if it is none."""
+    instant, decimals = parse(text), min(len(_fraction(text).rstrip("0")), FINEST)
     if instant is None:
         return None
     later = instant // Fraction(1, 10**decimals) + 1

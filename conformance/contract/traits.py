@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from conformance.contract.rules import SPEC, load_yaml
 
 
@@ -58,14 +60,9 @@ class Traits:
         return bool(self.creates and self.read_by and not self.listed_by)
 
 
-def _traits(stated: Mapping[str, Any]) -> Traits:
-    tuples = {name: tuple(stated.get(name, ())) for name in ("samples", "unique_pair")}
-    return Traits(**{**stated, **tuples})
-
-
 #: Traits by operationId, in the order of openapi.yaml.
 TRAITS: Mapping[str, Traits] = MappingProxyType(
-    {name: _traits(stated) for name, stated in load_yaml(SPEC / "operations.yaml")["operations"].items()}
+    msgspec.convert(load_yaml(SPEC / "operations.yaml")["operations"], dict[str, Traits])
 )
 
 

@@ -231,7 +231,7 @@ def defaults(
 
     reading, organization = fixture.call("listPayoutDestinations"), owner(fixture)
     purpose = "the destinations, and which of them is the default"
-    # Two defaults are allowed: waiting for one is no delay of the list.
+    # A default may move later than the list shows a new destination: that is no delay of the list.
     until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
     return at.eventually(lambda: at.shown(reading, purpose, organization), good, until)
 

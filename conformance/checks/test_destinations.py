@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from conformance._text import shared_prefix
 from conformance.checks.beneficiaries import Beneficiary, defaults, same_defaults, shown_defaults
 from conformance.checks.check import Check, check
 from conformance.checks.members import not_its_own
+from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import show
 from conformance.judge.verdicts import Inconclusive
@@ -18,7 +19,7 @@ from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.run import Account
 from conformance.world.samples import Body
-from conformance.world.sender import SAMPLE_REMEDIES
+from conformance.world.sender import SAMPLE_REMEDIES, refusal_of_valid
 from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
 
 CREATE = "createPayoutDestination"
@@ -206,26 +207,63 @@ def test_first_destination_is_no_default(at: Check) -> None:
         at.not_exercised(rule, f"{what}, was answered {answer.described()}")
 
 
-@check("destination.second-default")
+ONE_DEFAULT = "destination.default"
+
+
+@check("destination.second-default", ONE_DEFAULT)
 def test_second_default(at: Check) -> None:
-    """Records what happens to a beneficiary's default destination when a second default is created."""
+    """Records what becomes of a default destination when a second default is created. Of defaults of
+    all kinds, with others between them, one is the default: the new one if its answer says so."""
     rule, question = "destination.second-default", "a second default destination"
     fixture = at.account(fresh=True)
-    first = at.accept(_default(fixture), "a first default destination")
-    second = at.send(_default(fixture), question)
-    if not second.succeeded:
-        at.record(rule, second)
-        return
-    listing = defaults(at, fixture, holding=identifier(second))
+    first = default = at.accept(_default(fixture), "a first default destination")
+    shapes = [shape for shape in OTHER_SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
+    bodies = [fixture.bank_account(), *(accepted_body(fixture, CREATE, shape) for shape in shapes)]
+    for number, body in enumerate(bodies):
+        if number:
+            at.send(_default(fixture).with_field("is_default", False), "a destination that is no default")
+        new = at.send(call(CREATE, fixture.ids(CREATE), {**body, "is_default": True}), question)
+        if not new.succeeded:
+            if not number:
+                at.record(rule, new)
+            continue
+        default = new if new.get("is_default") is True else default
+        listing = defaults(at, fixture, holding=identifier(new), alone=True)
+        at.expect(ONE_DEFAULT, *_one_default(question, listing, [default]), new)
+        if not number:
+            stays = shown_defaults(listing) == [identifier(first)]
+            choice = "the first stays the default" if stays else "the second becomes the only default"
+            at.observe(rule, question, choice, first, new, listing)
+
+
+#: Default destinations that are created at once, and rounds of them.
+_AT_ONCE, _RACES = 5, 2
+
+
+@check(ONE_DEFAULT)
+def test_defaults_at_once(at: Check) -> None:
+    """Of several default destinations of a beneficiary that are created at once, one is the default."""
+    what = f"{_AT_ONCE} simultaneous creates of default destinations"
+    rounds = Rounds(at, _RACES)
+    for _ in rounds:
+        fixture = at.account(fresh=True)
+        answers = rounds.race([_default(fixture) for _ in range(_AT_ONCE)], what)
+        created = [answer for answer in answers if answer.succeeded]
+        if created:
+            listing = defaults(at, fixture, holding=identifier(created[-1]), alone=True)
+            at.expect(ONE_DEFAULT, *_one_default(what, listing, created), *created)
+        elif not rounds.spoilt:
+            raise refusal_of_valid(answers[0])
+
+
+def _one_default(what: str, listing: Exchange, those: Sequence[Exchange]) -> outcomes.Judgement:
+    """A list shows one default, which is one of those creates."""
+    sentence = f"after {what}: one destination is the default, as its create answered"
+    if not listing.succeeded:
+        return sentence, outcomes.Unclear("the list of destinations was not answered"), listing
     held = shown_defaults(listing)
-    which = identifier(first) in held, identifier(second) in held
-    choices = {
-        (True, False): "the first stays the default",
-        (False, True): "the second becomes the only default",
-        (True, True): "both are defaults",
-        (False, False): "none is a default",
-    }
-    at.observe(rule, question, choices[which], first, second, listing)
+    good = len(held) == 1 and held[0] in [identifier(each) for each in those]
+    return sentence, "" if good else ", ".join(held) or "none is", listing
 
 
 #: Attempts, each on another beneficiary, before a default that moved counts: reads may lag behind writes.

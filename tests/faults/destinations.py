@@ -9,6 +9,7 @@ from typing import Any
 from conformance.reference.context import Context, Record
 
 from .catalogue import Call, Row, by_name, faults, seam, seams
+from .races import NotAtomic, pause
 from .rows import always, before, says, skipping, store, where
 
 #: Kind -> part of a CLABE.
@@ -91,7 +92,35 @@ faults["create.echo"] |= {
 }
 
 
+def _clear_alike(self: Any, ctx: Context) -> None:
+    """Unsets the default among the destinations that have one member in common with the new one."""
+    for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
+        if other.get(self.value) == ctx.values.get(self.value):
+            store(ctx, {"is_default": False}, [other])
+
+
+def _clear_the_last(self: Any, ctx: Context) -> None:
+    last = ctx.store.select("payout_destination", self.parent(ctx)["id"], newest_first=True, limit=1)
+    store(ctx, {"is_default": False}, last)
+
+
+def _clear_late(self: Any, ctx: Context) -> None:
+    others = ctx.store.select("payout_destination", self.parent(ctx)["id"])
+    pause()
+    store(ctx, {"is_default": False}, others)
+
+
 faults["destination.default"] |= {
+    "A new default stands beside the old one.": skipping("clear_default"),
+    "A new default takes its place from one that has this in common with it.": seam(
+        "clear_default", _clear_alike, each=("type", "currency")
+    ),
+    "A new default takes its place from the destination that was made last.": seam(
+        "clear_default", _clear_the_last
+    ),
+    "Of defaults that are created at once each looks for the others before one is stored.": seam(
+        "clear_default", _clear_late, base=NotAtomic
+    ),
     "A new default takes its place from the defaults of all beneficiaries of the account.": seam(
         "clear_default",
         lambda ctx: [

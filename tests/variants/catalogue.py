@@ -42,7 +42,7 @@ _CHOSEN = """
 reference:
 frameworks: ErrorsByField, CodesInAnyCase, CodesOfAnyLetters, spaces_trimmed, AnyAddress, always_ok,
     uuid_ids, Milliseconds, NewestFirst, one_page_at_least, BroughtIntoRange, validates_first, AnyUuid,
-    signed_timestamps, charset_declared, OddFiltersMatchNothing, several_defaults
+    signed_timestamps, charset_declared, OddFiltersMatchNothing
 strict: no_unknown_fields, strict_json, json_declared, syntax_checked, no_nulls, AmountsInCents,
     hexadecimal_nonces, no_bearer_beside, bearer_named, headers_of_cgi, keys_by_their_letters,
     no_keys_elsewhere, UnspecifiedCodes, no_cards, fiat_destinations_only, details_demanded,

@@ -33,7 +33,7 @@ EXCLUSIVE = (
     {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn", "ReadsUneven", "GetsFromReplica", "GetsUneven",
      "DestinationsFromReplica", "DestinationsInTurn", "DestinationsUneven", "DatabaseAhead"},
     {"BalancesUneven", "balances_settle", "OthersPay"},
-    {"several_defaults", "second_default_refused", "first_default_stays", "DefaultsMovedLater"},
+    {"second_default_refused", "first_default_stays", "DefaultsMovedLater"},
     {"accounts_furnished", "accounts_furnished_later"},
     {"uuid_ids", "numeric_ids", "ulid_ids", "long_odd_ids", "serial_ids"},
     {"NewestFirst", "order_of_hashes", "LastChangedFirst", "ByName"},

@@ -174,11 +174,6 @@ def no_cards(self: Behaviour, ctx: Context) -> object:
     return ctx.values.get("type") == "card"
 
 
-@choice("destination.second-default", seam="clear_default")
-def several_defaults(self: Behaviour, usual: Usual, ctx: Context) -> None:
-    """Keeps the old default destination beside a new one."""
-
-
 @choice(seam="check_destination_currency")
 def fiat_destinations_only(self: Behaviour, usual: Usual, ctx: Context, field: Any, value: str) -> None:
     """Accepts only ISO 4217 codes for wallet destinations, as literally specified."""

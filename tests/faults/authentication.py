@@ -14,7 +14,7 @@ from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
 from conformance.world.corpora.ids import INHERITED
 
-from .catalogue import Faulty, Row, faults, hook, refuse, seam, wrong
+from .catalogue import Call, Row, faults, refuse, seam, wrong
 from .rows import each_of, refusing, skipping, where
 
 
@@ -42,20 +42,11 @@ def signed_parts(behaviour: Any, ctx: Context) -> tuple[bytes, ...]:
     )
 
 
-class LetsThrough(Faulty):
-    """Serves unauthenticated requests for which `waives` is true."""
-
-    def waives(self, ctx: Context) -> bool:
-        return False
-
-    def authenticate(self, ctx: Context) -> None:
-        if self.here(ctx) and self.waives(ctx):
-            ctx.organization = first_organization(ctx)
-        else:
-            super().authenticate(ctx)
-
-
-waiving = hook(LetsThrough, "waives")
+def waiving(test: Call | None = None, **options: Any) -> Row:
+    """Makes a row that serves unauthenticated requests for which a test holds, by default the kind."""
+    return where(
+        "authenticate", test, lambda ctx: setattr(ctx, "organization", first_organization(ctx)), **options
+    )
 
 
 faults["auth.accepts-valid"] |= {
@@ -113,14 +104,9 @@ def misses(*ways: str) -> Row:
     )
 
 
-def _of_query(*names: str) -> Callable[[Context], str | None]:
-    """Returns the value of the first of these query parameters that is present."""
-
-    def value(ctx: Context) -> str | None:
-        given = parse_qs(ctx.query.decode())
-        return next((given[name][0] for name in names if name in given), None)
-
-    return value
+def _of_query(name: str) -> Callable[[Context], str | None]:
+    """Returns what reads a query parameter."""
+    return lambda ctx: next(iter(parse_qs(ctx.query.decode()).get(name, ())), None)
 
 
 def _of_date(ctx: Context) -> str | None:

@@ -8,11 +8,26 @@ from typing import Any
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Call, Faulty, fault, faults, of, seam, seams
+from .catalogue import Call, Faulty, Row, fault, faults, seam, seams
 from .completeness import OF_DESTINATIONS
 from .races import pause
 from .resources import paid
-from .rows import adding, after, before, document, each_of, inside, other, others, refusing, says, show, store
+from .rows import (
+    adding,
+    after,
+    before,
+    document,
+    each_of,
+    inside,
+    other,
+    others,
+    refusing,
+    says,
+    show,
+    stale,
+    store,
+    turn,
+)
 
 
 def fields_of_beneficiary(operation: str = "") -> list[str]:
@@ -39,6 +54,17 @@ BENEFICIARIES: dict[str, Call] = {
 }
 
 
+def kept_by_each(**options: Any) -> Row:
+    """Makes a row of several processes that answer in turn, each with the beneficiary it has read first."""
+    return stale(
+        "find",
+        lambda self, identifier: (turn(self) % self.value, identifier),
+        lambda ctx, kind: kind == "beneficiary" and ctx.operation == "getBeneficiary",
+        everywhere=True,
+        **options,
+    )
+
+
 class KeepsOneDocument(Faulty):
     """Lost updates: requests save a beneficiary and its destinations that they have read earlier."""
 
@@ -56,19 +82,6 @@ class KeepsOneDocument(Faulty):
         if ctx.operation in (self.operation, "createPayoutDestination"):
             pause(2 if self.slow(ctx) else 0.5)
         super().act(ctx)
-
-
-class KeptByEach(Faulty):
-    """Several processes that answer in turn, each with a cached beneficiary; `value` is their number."""
-
-    everywhere = True
-
-    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        if kind != "beneficiary" or ctx.operation != "getBeneficiary":
-            return super().find(ctx, kind, identifier)
-        number = self.state["reads"] = self.state.get("reads", 0) + 1
-        cached: dict[tuple[int, str], Record | None] = self.state.setdefault("cached", {})
-        return cached.setdefault((number % self.value, identifier), super().find(ctx, kind, identifier))
 
 
 # ---------------------------------------------------------------------- destinations
@@ -184,7 +197,7 @@ faults["beneficiary.disable"] |= {
         lambda ctx: ctx.beneficiary["status"] == "disabled",
         everywhere=True,
     ),
-    "Each process keeps the beneficiary it has read first.": of(KeptByEach, each={"two": 2}),
+    "Each process keeps the beneficiary it has read first.": kept_by_each(each={"two": 2}),
     "Disabling a second time leads to another status.": after(
         "disable_beneficiary",
         lambda ctx, value: (show(ctx, {"status": value}), store(ctx, {})),

@@ -11,7 +11,7 @@ from conformance.contract.fields import Field
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, Row, faults, hook, of
+from .catalogue import Call, Faulty, Row, by_name, faults, seam
 from .rows import says, skipping
 
 #: A test of a request, by a kind of its body as `says` reads it, or by a function.
@@ -187,24 +187,20 @@ def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
     return INSTEAD.get(name, "Made up")
 
 
-class Mends(Faulty):
-    """Uses its own valid value for the field `self.value[0]` where it `mends` the one sent."""
+def mending(test: Call, **options: Any) -> Row:
+    """Makes a row that uses its own valid value for the field `value`, or `value[0]`, where a test holds."""
+    mends = by_name(test, dict.fromkeys(("ctx", "body", "name")))
 
-    def mends(self, ctx: Context, body: dict[str, Any], name: str) -> bool:
-        return False
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        body = super().parse_body(ctx)
+    def parse_body(self: Any, ctx: Context) -> dict[str, Any]:
+        ctx.body = body = self.usual()
         name = self.value if isinstance(self.value, str) else self.value[0]
-        ctx.body = body
-        if self.here(ctx) and self.mends(ctx, body, name):
-            body = {**body, name: instead(self, ctx, name)}
-            if ctx.operation == "createPayout" and name in ("beneficiary_id", "payout_destination_id"):
-                body = {**body, **_payee(ctx, body)}
-        return body
+        if not mends(self, ctx, body, name):
+            return body
+        body = {**body, name: instead(self, ctx, name)}
+        named = ctx.operation == "createPayout" and name in ("beneficiary_id", "payout_destination_id")
+        return {**body, **_payee(ctx, body)} if named else body
 
-
-mending = hook(Mends, "mends")
+    return seam("parse_body", parse_body, **options)
 
 
 def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
@@ -213,21 +209,18 @@ def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
     return {} if destination is None else {"beneficiary_id": destination["parent"]}
 
 
-class TakesBodies(Faulty):
-    """Accepts a broken body by completing to a valid one what `value` reads of it, unless that is None."""
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        body = ctx.request.body
-        if not self.here(ctx) or _is_object(body):
-            return super().parse_body(ctx)
-        try:
-            read = self.value(body)
-        except (ValueError, RecursionError, AttributeError, TypeError, LookupError):
-            read = None
-        if not isinstance(read, dict):
-            return super().parse_body(ctx)
-        ctx.body = read
-        return {**valid(self, ctx), **read}
+def _completed(self: Any, ctx: Context) -> Any:
+    """Completes to a valid body what `value` reads of a broken one, unless that is none."""
+    if _is_object(ctx.request.body):
+        return self.usual()
+    try:
+        read = self.value(ctx.request.body)
+    except (ValueError, RecursionError, AttributeError, TypeError, LookupError):
+        read = None
+    if not isinstance(read, dict):
+        return self.usual()
+    ctx.body = read
+    return {**valid(self, ctx), **read}
 
 
 def _is_object(body: bytes) -> bool:
@@ -261,8 +254,9 @@ def _mended(pattern: str, by: str) -> Callable[[bytes], Any]:
 
 
 faults["body.malformed"] |= {
-    "A body that is not a JSON object in UTF-8 is accepted.": of(
-        TakesBodies,
+    "A body that is not a JSON object in UTF-8 is accepted.": seam(
+        "parse_body",
+        _completed,
         each={
             "empty body": lambda body: {} if not body.strip() else None,
             "null": lambda body: json.loads(body) or {},

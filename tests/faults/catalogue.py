@@ -207,11 +207,6 @@ def of(base: type[Faulty], **options: Any) -> Row:
     return Row(base, {}, options)
 
 
-def hook(base: type[Faulty], name: str, **common: Any) -> Callable[..., Row]:
-    """Returns a function that makes rows which override one method of a class, as `seam` does."""
-    return functools.partial(seam, name, base=base, **common)
-
-
 def seam_of(name: str, base: type[Faulty] = Faulty) -> dict[str, Any]:
     """Returns the parameters of a seam, or of a method of `base`, with their defaults. Raises AttributeError
     for an unknown one."""

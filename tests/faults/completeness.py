@@ -10,10 +10,23 @@ from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Only, faults, seam, seams
-from .lists import LONG_LISTS
+from .paging import LONG_LISTS
 from .resources import paid
-from .rows import after, another, item, others, page, stale, succeeded, third, where
-from .walks import IN_ACCOUNTS, Filtered, counted, joined, listing
+from .rows import (
+    MISSING,
+    after,
+    another,
+    each_of,
+    item,
+    on_pages,
+    others,
+    page,
+    stale,
+    succeeded,
+    third,
+    where,
+)
+from .walks import IN_ACCOUNTS, counted, joined, listing
 
 #: Lists with filters, whose elements fit on one page.
 _SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
@@ -35,13 +48,6 @@ OF_DESTINATIONS: dict[str, Callable[[Record], Any]] = {
     "an IBAN alone": lambda record: "account_number" not in record and "iban" in record,
     "a savings account": lambda record: record.get("account_type") == "savings",
 }
-
-
-class OfAllParents(Filtered):
-    """Lists the elements of all parents that `listed` returns."""
-
-    def list_parent(self, ctx: Context) -> str | None:
-        return None if self.here(ctx) else super().list_parent(ctx)
 
 
 # ---------------------------------------------------------------------- stale lists
@@ -142,24 +148,22 @@ faults["list.complete"] |= {
             ),
         },
     ),
-    "The elements of other parents are listed, too.": seam(
-        "listed",
+    "The elements of other parents are listed, too.": listing(
         lambda ctx, records, value: [
             record
             for record in records
             if value == "everybody" or record["organization"] == ctx.organization.id
         ],
-        base=OfAllParents,
+        more={"list_parent": lambda: None},
         each=("organization", "everybody"),
     ),
-    "The destinations of all beneficiaries of the account are listed.": seam(
-        "listed",
+    "The destinations of all beneficiaries of the account are listed.": listing(
         lambda ctx, records: [
             record
             for record in records
             if ctx.store.get("beneficiary", record["parent"])["parent"] == ctx.params["account_id"]
         ],
-        base=OfAllParents,
+        more={"list_parent": lambda: None},
         operations=_DESTINATIONS,
     ),
     "A destination is listed once for each payout to it.": joined(_payouts_to, operations=_DESTINATIONS),
@@ -242,5 +246,50 @@ faults["list.complete"] |= {
         lambda ctx, record: paid(ctx, "payout_destination_id", record),
         operations=_DESTINATIONS,
         each=("is_default", "label"),
+    ),
+}
+
+
+# ---------------------------------------------------------------------- members of items
+
+_PLAIN = ("name", "label", "currency", "network", "country", "payout_method", "is_default")
+
+
+def _item_members(operation: str) -> list[str]:
+    """Returns the required members of a list item, some of which may be null."""
+    optional = {
+        "listPayoutDestinations": {"label", "network", "account_number_last4"},
+        "listAccounts": {"object"},
+    }.get(operation, ())
+    return [name for name in ITEM_FIELDS[KINDS[operation]] if name not in optional]
+
+
+def _last_without(self: Any, ctx: Context, listing: Listing) -> list[Any]:
+    """Returns the items of a page, of which the last one lacks its name or currency."""
+    *items, last = self.usual() or [{}]
+    name = "name" if ctx.operation == "listAccounts" else "currency"
+    return [*items, *([{key: last[key] for key in last if key != name}] if last else [])]
+
+
+faults["list.wallet-items"] |= {
+    "A wallet in a list shows this member.": seam(
+        "item_fields", lambda value, usual: [*usual(), value], each=("addresses", "updated")
+    )
+}
+
+faults["list.item-fields"] |= {
+    # Ids, constants, statuses and timestamps are covered by the format rules.
+    "A documented member of an item is missing, or of another type.": item.changes(
+        each_of(_item_members, {"missing": MISSING}),
+        each_of(
+            lambda operation: [name for name in _item_members(operation) if name in _PLAIN], (None, 12345)
+        ),
+        each_of("label network", [12345], ["listPayoutDestinations"]),
+        nulls=True,
+    ),
+    "The last item of a page lacks its name or currency.": seam("items", _last_without),
+    "The items are ids.": seam("items", lambda listing: [record["id"] for record in listing.records]),
+    "The elements of some pages lack their created.": on_pages(
+        lambda shown: {name: shown[name] for name in shown if name != "created"}
     ),
 }

@@ -19,7 +19,7 @@ from conformance.world.corpora.ids import INHERITED, SHORT
 
 from .authentication import KEYED_BY_MEMBERS
 from .bodies import fields
-from .catalogue import Call, Faulty, Only, Row, faults, of
+from .catalogue import Call, Only, Row, faults
 from .harness import NO_ANSWER
 from .rows import MISSING, each_of, refusing, says, succeeded, together, where
 
@@ -41,19 +41,16 @@ def part(ctx: Context, name: str) -> str:
     return ctx.header(name.encode()) or ""
 
 
-class Crashes(Faulty):
-    """Answers 500 to the requests of which `value` is true."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        test = self.value
-        if not self.here(ctx) or not (
-            test(ctx) if callable(test) else re.search(test[1], part(ctx, test[0]))
-        ):
-            return response
-        return Response.of(
+def crashing(**options: Any) -> Row:
+    """Makes a row that answers 500 to the requests of a kind."""
+    return where(
+        "finish",
+        lambda ctx, value: value(ctx) if callable(value) else re.search(value[1], part(ctx, value[0])),
+        lambda: Response.of(
             500, {"error": {"type": "server_error", "code": "internal_error", "message": "An error."}}
-        )
+        ),
+        **options,
+    )
 
 
 def _among(operations: Collection[str], tests: Mapping[str, Any]) -> dict[str, Only]:
@@ -107,147 +104,6 @@ HEADERS = """cookie x-forwarded-for forwarded origin traceparent accept-charset 
     if-none-match if-modified-since if-match prefer content-language x-forwarded-host x-forwarded-proto
     content-encoding"""
 
-#: Kind -> requests that crash.
-REQUESTS: dict[str, Test | Only] = {
-    "always": lambda ctx: True,
-    "unsigned": lambda ctx: b"x-signature" not in ctx.headers,
-    "unknown key": lambda ctx: (
-        ctx.header(b"x-api-key") and not ctx.store.organization(ctx.header(b"x-api-key") or "")
-    ),
-    **_patterns("x-timestamp", timestamp_no_integer=r"^(?!-?\d*$)", negative_timestamp="^-"),
-    **_patterns("x-signature", signature_not_hexadecimal="[^0-9a-fA-F]"),
-    **_patterns("ids", semicolon_in_an_id=";", percent_sign_in_an_id="%", brace_in_an_id="{"),
-    **_patterns(
-        "path",
-        escape_in_the_path="%",
-        NUL_in_the_path="%00",
-        invalid_UTF8_in_the_path="%[89A-Fa-f][0-9A-Fa-f]",
-        a_member_of_all_objects_in_the_path=f"/({'|'.join(map(re.escape, INHERITED))})(/|$)",
-    ),
-    **_patterns(
-        "query",
-        unknown_parameter=r"(^|&)(?!page|size|status|start_date|end_date|currency)\w",
-        broken_escape_in_the_query="%(?![0-9A-Fa-f]{2})",
-        invalid_UTF8_in_the_query="(?i)%ff",
-        NUL_in_the_query="%00",
-    ),
-    **{name: (name, ".") for name in HEADERS.split()},
-    "signature twice": lambda ctx: times(ctx, b"x-signature") > 1,
-    "nonce twice": lambda ctx: times(ctx, b"x-nonce") > 1,
-    "key twice": lambda ctx: times(ctx, b"x-api-key") > 1,
-    **_patterns("accept", media_types="image/"),
-    **_patterns("accept-encoding", compression="br"),
-    **_patterns("authorization", a_token_that_is_missing="^Bearer$"),
-    # Bodies.
-    **_among(
-        BODIES,
-        {
-            "empty body": lambda ctx: not ctx.request.body,
-            "empty body declared as JSON": lambda ctx: (
-                not ctx.request.body and b"content-type" in ctx.headers
-            ),
-            "malformed JSON": lambda ctx: (
-                ctx.request.body and _utf8(ctx.request.body) and json_of(ctx) is MISSING
-            ),
-            "invalid UTF-8": lambda ctx: not _utf8(ctx.request.body),
-            "array": lambda ctx: isinstance(json_of(ctx), list),
-            "text": lambda ctx: isinstance(json_of(ctx), str),
-            "no field": lambda ctx: json_of(ctx) == {},
-            **{f"a field that is {kind}": _of_a_field(test) for kind, test in VALUES.items()},
-            **_patterns(
-                "body",
-                thousands_of_arrays=r"^\[{5000}",
-                NUL=r"\\u0000",
-                surrogate=r"\\u[dD][89a-fA-F]",
-                deep_nesting=r"(?:[\[{][^\[\]{}]*){50}",
-                null=r"^\s*null\s*$",
-                number=r"^\s*-?[0-9.eE+]+\s*$",
-                # Outside texts, whose random parts may look like an exponent.
-                huge_number=r'^(?:[^"]|"[^"]*")*?(?:\d{60}|[0-9][eE]\+?\d{3})',
-                long_text=r"(?s)^.{60001}",
-                double_key=r'"(\w+)":[^{]*"\1":',
-            ),
-            "no content type": lambda ctx: b"content-type" not in ctx.headers,
-            **_patterns(
-                "content-type",
-                unknown_charset="(?i)charset=(?!utf-?8)",
-                other_content_type="^(?!application/json|$)",
-            ),
-        },
-    ),
-    **_among(
-        LISTS,
-        _patterns(
-            "query",
-            page_no_integer="page=[^&]*[a-z]",
-            page_0="page=0(&|$)",
-            negative_page="page=-",
-            far_page=r"page=\d{10}",
-            page_beyond_64_bits=r"page=\d{20}",
-            size_beyond_64_bits=r"size=\d{20}",
-            size_0="size=0(&|$)",
-            negative_size="size=-",
-            large_size=r"size=(\d{4,}|10[1-9])",
-            size_infinite="size=Infinity",
-            page_beyond_a_double="page=1e309",
-            size_no_integer="size=[^&]*[a-z]",
-            empty_page="(page|size)=(&|$)",
-            size_twice="size=.*size=",
-            size_of_5_twice="size=5&size=5",
-            order="sort=",
-            array_of_statuses=r"statuses\[\]=",
-            array_of_sizes=r"size\[\]=",
-            map_of_pages=r"page\[a\]=",
-        ),
-    ),
-    **_among(
-        OPERATION_SETS["filtered-list"],
-        _patterns(
-            "query",
-            malformed_date="_date=[a-z]",
-            impossible_date=r"_date=\d{4}-(1[3-9]|\d\d-3[2-9]|02-3)",
-            empty_date="_date=(&|$)",
-            date_twice=r"(start|end)_date=.*\1_date=",
-            seconds_since_1970=r"_date=\d{10}(&|$)",
-            hour_24="_date=[^&]*T24",
-            month_13=r"_date=\d{4}-13-",
-            unknown_status="status(?!.*=(active|suspended|disabled|inactive))",
-        ),
-    ),
-    # What not every operation is sent.
-    "an API key that is a member of all objects": Only(
-        lambda ctx: ctx.header(b"x-api-key") in INHERITED, KEYED_BY_MEMBERS
-    ),
-    **_among(
-        list(OPERATIONS)[::2],
-        _patterns("x-timestamp", a_timestamp_of_digits_outside_ASCII=r"^(?![0-9]+$)\d+$"),
-    ),
-    **_among(
-        list(OPERATIONS)[1::2],
-        _patterns("x-timestamp", a_timestamp_with_a_superscript_digit="\N{SUPERSCRIPT TWO}"),
-    ),
-    "an account number of three digits": Only(
-        ("body", '"account_number":"[0-9]{3}"'), ["createPayoutDestination"]
-    ),
-    **_among(
-        POSTS,
-        {
-            "no idempotency key": lambda ctx: b"idempotency-key" not in ctx.headers,
-            "an idempotency key that is no UUID": ("idempotency-key", "^(?!.{36}$)."),
-            "two idempotency keys": lambda ctx: times(ctx, b"idempotency-key") > 1,
-        },
-    ),
-    "an id of more than 64 bits": Only(
-        ("ids", r"\b\d{20,}\b"),
-        [
-            name
-            for at, name in enumerate(OPERATIONS)
-            if at % len(SHORT) == 1 or name in OPERATION_SETS["child"]
-        ],
-    ),
-    "a GET with a body": Only(lambda ctx: ctx.request.body, OPERATION_SETS["read"]),
-}
-
 
 def _members(operation: str) -> list[str]:
     """Returns the paths of the members of an address."""
@@ -290,9 +146,148 @@ def paid_to(ctx: Context) -> Record:
 INTERNAL = "500 server_error internal_error"
 
 faults["http.no-server-error"] |= {
-    "Some requests are answered with 500.": of(Crashes, each=REQUESTS),
-    "A value of this field is answered with 500.": of(
-        Crashes,
+    "Some requests are answered with 500.": crashing(
+        each={
+            "always": lambda ctx: True,
+            "unsigned": lambda ctx: b"x-signature" not in ctx.headers,
+            "unknown key": lambda ctx: (
+                ctx.header(b"x-api-key") and not ctx.store.organization(ctx.header(b"x-api-key") or "")
+            ),
+            **_patterns("x-timestamp", timestamp_no_integer=r"^(?!-?\d*$)", negative_timestamp="^-"),
+            **_patterns("x-signature", signature_not_hexadecimal="[^0-9a-fA-F]"),
+            **_patterns("ids", semicolon_in_an_id=";", percent_sign_in_an_id="%", brace_in_an_id="{"),
+            **_patterns(
+                "path",
+                escape_in_the_path="%",
+                NUL_in_the_path="%00",
+                invalid_UTF8_in_the_path="%[89A-Fa-f][0-9A-Fa-f]",
+                a_member_of_all_objects_in_the_path=f"/({'|'.join(map(re.escape, INHERITED))})(/|$)",
+            ),
+            **_patterns(
+                "query",
+                unknown_parameter=r"(^|&)(?!page|size|status|start_date|end_date|currency)\w",
+                broken_escape_in_the_query="%(?![0-9A-Fa-f]{2})",
+                invalid_UTF8_in_the_query="(?i)%ff",
+                NUL_in_the_query="%00",
+            ),
+            **{name: (name, ".") for name in HEADERS.split()},
+            "signature twice": lambda ctx: times(ctx, b"x-signature") > 1,
+            "nonce twice": lambda ctx: times(ctx, b"x-nonce") > 1,
+            "key twice": lambda ctx: times(ctx, b"x-api-key") > 1,
+            **_patterns("accept", media_types="image/"),
+            **_patterns("accept-encoding", compression="br"),
+            **_patterns("authorization", a_token_that_is_missing="^Bearer$"),
+            # Bodies.
+            **_among(
+                BODIES,
+                {
+                    "empty body": lambda ctx: not ctx.request.body,
+                    "empty body declared as JSON": lambda ctx: (
+                        not ctx.request.body and b"content-type" in ctx.headers
+                    ),
+                    "malformed JSON": lambda ctx: (
+                        ctx.request.body and _utf8(ctx.request.body) and json_of(ctx) is MISSING
+                    ),
+                    "invalid UTF-8": lambda ctx: not _utf8(ctx.request.body),
+                    "array": lambda ctx: isinstance(json_of(ctx), list),
+                    "text": lambda ctx: isinstance(json_of(ctx), str),
+                    "no field": lambda ctx: json_of(ctx) == {},
+                    **{f"a field that is {kind}": _of_a_field(test) for kind, test in VALUES.items()},
+                    **_patterns(
+                        "body",
+                        thousands_of_arrays=r"^\[{5000}",
+                        NUL=r"\\u0000",
+                        surrogate=r"\\u[dD][89a-fA-F]",
+                        deep_nesting=r"(?:[\[{][^\[\]{}]*){50}",
+                        null=r"^\s*null\s*$",
+                        number=r"^\s*-?[0-9.eE+]+\s*$",
+                        # Outside texts, whose random parts may look like an exponent.
+                        huge_number=r'^(?:[^"]|"[^"]*")*?(?:\d{60}|[0-9][eE]\+?\d{3})',
+                        long_text=r"(?s)^.{60001}",
+                        double_key=r'"(\w+)":[^{]*"\1":',
+                    ),
+                    "no content type": lambda ctx: b"content-type" not in ctx.headers,
+                    **_patterns(
+                        "content-type",
+                        unknown_charset="(?i)charset=(?!utf-?8)",
+                        other_content_type="^(?!application/json|$)",
+                    ),
+                },
+            ),
+            **_among(
+                LISTS,
+                _patterns(
+                    "query",
+                    page_no_integer="page=[^&]*[a-z]",
+                    page_0="page=0(&|$)",
+                    negative_page="page=-",
+                    far_page=r"page=\d{10}",
+                    page_beyond_64_bits=r"page=\d{20}",
+                    size_beyond_64_bits=r"size=\d{20}",
+                    size_0="size=0(&|$)",
+                    negative_size="size=-",
+                    large_size=r"size=(\d{4,}|10[1-9])",
+                    size_infinite="size=Infinity",
+                    page_beyond_a_double="page=1e309",
+                    size_no_integer="size=[^&]*[a-z]",
+                    empty_page="(page|size)=(&|$)",
+                    size_twice="size=.*size=",
+                    size_of_5_twice="size=5&size=5",
+                    order="sort=",
+                    array_of_statuses=r"statuses\[\]=",
+                    array_of_sizes=r"size\[\]=",
+                    map_of_pages=r"page\[a\]=",
+                ),
+            ),
+            **_among(
+                OPERATION_SETS["filtered-list"],
+                _patterns(
+                    "query",
+                    malformed_date="_date=[a-z]",
+                    impossible_date=r"_date=\d{4}-(1[3-9]|\d\d-3[2-9]|02-3)",
+                    empty_date="_date=(&|$)",
+                    date_twice=r"(start|end)_date=.*\1_date=",
+                    seconds_since_1970=r"_date=\d{10}(&|$)",
+                    hour_24="_date=[^&]*T24",
+                    month_13=r"_date=\d{4}-13-",
+                    unknown_status="status(?!.*=(active|suspended|disabled|inactive))",
+                ),
+            ),
+            # What not every operation is sent.
+            "an API key that is a member of all objects": Only(
+                lambda ctx: ctx.header(b"x-api-key") in INHERITED, KEYED_BY_MEMBERS
+            ),
+            **_among(
+                list(OPERATIONS)[::2],
+                _patterns("x-timestamp", a_timestamp_of_digits_outside_ASCII=r"^(?![0-9]+$)\d+$"),
+            ),
+            **_among(
+                list(OPERATIONS)[1::2],
+                _patterns("x-timestamp", a_timestamp_with_a_superscript_digit="\N{SUPERSCRIPT TWO}"),
+            ),
+            "an account number of three digits": Only(
+                ("body", '"account_number":"[0-9]{3}"'), ["createPayoutDestination"]
+            ),
+            **_among(
+                POSTS,
+                {
+                    "no idempotency key": lambda ctx: b"idempotency-key" not in ctx.headers,
+                    "an idempotency key that is no UUID": ("idempotency-key", "^(?!.{36}$)."),
+                    "two idempotency keys": lambda ctx: times(ctx, b"idempotency-key") > 1,
+                },
+            ),
+            "an id of more than 64 bits": Only(
+                ("ids", r"\b\d{20,}\b"),
+                [
+                    name
+                    for at, name in enumerate(OPERATIONS)
+                    if at % len(SHORT) == 1 or name in OPERATION_SETS["child"]
+                ],
+            ),
+            "a GET with a body": Only(lambda ctx: ctx.request.body, OPERATION_SETS["read"]),
+        }
+    ),
+    "A value of this field is answered with 500.": crashing(
         operations=BODIES,
         each=lambda operation: {
             kind: lambda ctx, path=path, test=test: test(_at(ctx, path))
@@ -310,16 +305,14 @@ faults["http.no-server-error"] |= {
             )(operation).items()
         },
     ),
-    "A PATCH in which this field alone is null, and nothing else wrong, is answered with 500.": of(
-        Crashes,
+    "A PATCH in which this field alone is null, and nothing else wrong, is answered with 500.": crashing(
         operations=["updateBeneficiary"],
         each={
             name: lambda ctx, name=name: [key for key in json_of(ctx) if json_of(ctx)[key] is None] == [name]
             for name in ("beneficiary_type", *fields(lambda field: field.required)("createBeneficiary"))
         },
     ),
-    "An unusual type of body is answered with 500.": of(
-        Crashes,
+    "An unusual type of body is answered with 500.": crashing(
         operations=BODIES,
         each=lambda operation: {
             kind: ("content-type", f"^{re.escape(kind)}$")

@@ -243,12 +243,6 @@ def _claim(self: Any, ctx: Context, pair: tuple[str, str]) -> bool:
     return ctx.store.claim_wallet_pair(self.parent(ctx)["id"], *pair)
 
 
-def _check_normalized(self: Any, ctx: Context) -> None:
-    name, form = self.value
-    ctx.values[name] = form(ctx.values[name])
-    self.usual()
-
-
 faults["wallet.duplicate"] |= {
     "A second wallet of the same pair is created.": skipping("on_duplicate_wallet"),
     "A second wallet of the same pair is refused, and something is done.": before(
@@ -266,7 +260,13 @@ faults["wallet.duplicate"] |= {
         },
     ),
     "A second create of a pair is answered with the first wallet.": seam("create_wallet", _first_wallet),
-    "A second wallet of a pair is refused until another is made.": before("claim_wallet_pair", _free_others),
+    "A second wallet of a pair is refused until another is made.": before(
+        "claim_wallet_pair",
+        lambda ctx: ctx.store.change(
+            "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)",
+            *(ctx.account["id"], ctx.values["currency"], ctx.values["network"]),
+        ),
+    ),
     "Something else than currency and network is unique in an account.": seam(
         "claim_wallet_pair",
         lambda self, ctx, value: _claim(self, ctx, value(ctx.values)),
@@ -281,7 +281,9 @@ faults["wallet.duplicate"] |= {
     ),
     "A pair is looked up as it was sent, and kept in a form of the server's own.": seams(
         {
-            "check_wallet_pair": _check_normalized,
+            "check_wallet_pair": lambda ctx, value, usual: (
+                ctx.values.update({value[0]: value[1](ctx.values[value[0]])}) or usual()
+            ),
             "claim_wallet_pair": lambda self, ctx: _claim(
                 self, ctx, (str(ctx.body["currency"]), str(ctx.body["network"]))
             ),

@@ -13,7 +13,7 @@ from conformance.reference.store import Condition
 
 from .catalogue import Call, Faulty, Row, faults, refuse, seam, seams
 from .rows import envelope, lacking, skipping, where
-from .walks import Filtered
+from .walks import listing
 
 
 def changes(name: str, changed: Callable[..., Condition | None], **options: Any) -> Row:
@@ -299,7 +299,7 @@ def comparing_texts(name: str, holds: Callable[[str, str], bool]) -> Row:
             each for each in records if not text or holds(self.timestamp_text(ctx, each["created"]), text)
         ]
 
-    return seams({"conditions": conditions, "listed": listed}, base=Filtered)
+    return listing(listed, {"conditions": conditions})
 
 
 class StopsBeforeTheMinute(Faulty):

@@ -97,11 +97,6 @@ def run_on_fault(behaviour: Behaviour) -> Run:
     return run_on(behaviour, LossyTransport)
 
 
-def same_server(run: Run) -> Run:
-    """Starts another run on the same server."""
-    return Run(run.target, transport=run._transport)
-
-
 def checks_of(rule: str, operation: str) -> list[CheckDefinition]:
     """Returns the checks that cite a rule and run on an operation."""
     return [

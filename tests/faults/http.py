@@ -10,25 +10,16 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import KINDS
 
-from .catalogue import Row, faults
+from .catalogue import faults
 from .harness import NO_ANSWER
 from .rows import MISSING, each_of, refusing, shown_as, succeeded, turn, where
 from .signatures import body_forms
 
-
-def successes(change: Callable[[Any, Response], Response], **options: Any) -> Row:
-    """Makes a row that changes successes as the last step."""
-    return where(
-        "finish",
-        lambda response: succeeded(response),
-        lambda self, response: change(self, response),
-        **options,
-    )
-
-
 faults["http.success-json"] |= {
-    "A success has no JSON body.": successes(
-        lambda self, response: Response(response.status, response.headers, self.value(response.body)),
+    "A success has no JSON body.": where(
+        "finish",
+        succeeded,
+        lambda response, value: Response(response.status, response.headers, value(response.body)),
         each={
             "empty": lambda body: b"",
             "text": lambda body: b"OK",
@@ -47,9 +38,12 @@ faults["http.success-json"] |= {
             },
         },
     ),
-    "A success has no body, as its status says.": successes(lambda self, response: Response(204)),
-    "What is done is answered with 3xx.": successes(
-        lambda self, response: Response(self.value, response.headers, response.body), each=(302, 304, 303)
+    "A success has no body, as its status says.": where("finish", succeeded, lambda: Response(204)),
+    "What is done is answered with 3xx.": where(
+        "finish",
+        succeeded,
+        lambda response, value: Response(value, response.headers, response.body),
+        each=(302, 304, 303),
     ),
 }
 

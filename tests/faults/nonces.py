@@ -17,10 +17,8 @@ from conformance.reference.seams.validation import FIELDS
 
 from .authentication import first_organization
 from .catalogue import Call, Faulty, Only, Row, faults, of, refuse, seam, wrong
-from .rows import after, always, passing
+from .rows import after, always, passing, turn
 from .tenancy import AsksForFunds, caller_is
-
-RULE = "auth.nonce-replay"
 
 ALSO = ("auth.nonce-replay-idempotent", "auth.nonce-race")
 
@@ -48,15 +46,11 @@ def forgetting(test: Call, name: str = "refused", **options: Any) -> Row:
     return after(name, _forget, test, **options)
 
 
-class Processes(Faulty):
-    """Two processes that answer in turn."""
-
-    def process(self, ctx: Context) -> int:
-        """Returns the process that answers a request."""
-        if "process" not in ctx.notes:
-            self.state["requests"] = self.state.get("requests", 0) + 1
-            ctx.notes["process"] = self.state["requests"] % 2
-        return int(ctx.notes["process"])
+def process(self: Any, ctx: Context) -> int:
+    """Returns which of two processes answers a request, in turn."""
+    if "process" not in ctx.notes:
+        ctx.notes["process"] = turn(self) % 2
+    return int(ctx.notes["process"])
 
 
 def _used_with_the_method(self: Any, ctx: Context, nonce: str) -> bool:
@@ -73,7 +67,7 @@ def _claimed(self: Any, ctx: Context, nonce: str) -> bool:
     return ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
 
 
-faults[RULE] |= {
+faults["auth.nonce-replay"] |= {
     "A nonce that was used with this method, in another operation, may be used here.": seam(
         "claim_nonce",
         lambda self, ctx, nonce, usual: _used_with_the_method(self, ctx, nonce) | usual(),
@@ -140,7 +134,7 @@ faults[RULE] |= {
         "nonce_scope", lambda ctx, value, usual: f"{usual()} {value(ctx)}", each=NONCE_SCOPES, also=ALSO
     ),
     "Each of two processes remembers the nonces of its own requests only.": seam(
-        "nonce_scope", lambda self, ctx, usual: f"{usual()} {self.process(ctx)}", base=Processes, also=ALSO
+        "nonce_scope", lambda self, ctx, usual: f"{usual()} {process(self, ctx)}", also=ALSO
     ),
     "A used nonce is refused with another status, type or code.": seam(
         "claim_nonce",
@@ -228,12 +222,6 @@ def _validate(self: Any, ctx: Context) -> None:
     ctx.values, ctx.body = {}, {}
 
 
-def _parse_key(self: Any, ctx: Context) -> None:
-    key = ctx.header(b"idempotency-key")
-    if key is not None:
-        self.parse_key(ctx, key)
-
-
 def _bring_stored(self: Any, ctx: Context) -> None:
     ctx.notes["stored"] = _as_the_caller(self, ctx, lambda ctx: answered_key(self, ctx))
     if ctx.notes["stored"]:
@@ -259,7 +247,13 @@ LOOKS: dict[str, tuple[Callable[[Any, Context], Any], str, Collection[str]]] = {
         "headers signature",
         OPERATION_SETS["body"],
     ),
-    "an invalid idempotency key": (_parse_key, "headers signature nonce", OPERATION_SETS["post"]),
+    "an invalid idempotency key": (
+        lambda self, ctx: (
+            ctx.header(b"idempotency-key") and self.parse_key(ctx, ctx.header(b"idempotency-key"))
+        ),
+        "headers signature nonce",
+        OPERATION_SETS["post"],
+    ),
     "a used idempotency key, by its answer": (_bring_stored, " ".join(STEPS), OPERATION_SETS["post"]),
 }
 

@@ -115,13 +115,10 @@ def _answer_otherwise(self: Any, ctx: Context) -> None:
             ctx.record = {**first, **another}
 
 
-class CountsReplays(Faulty):
-    """Counts the replays of a response."""
-
-    def times(self, ctx: Context) -> int:
-        """Returns the number of replays, including this one."""
-        self.state[ctx.key] = times = self.state.get(ctx.key, 0) + 1
-        return int(times)
+def _times(self: Any, ctx: Context) -> int:
+    """Returns the number of replays of a response, including this one."""
+    self.state[ctx.key] = times = self.state.get(ctx.key, 0) + 1
+    return int(times)
 
 
 faults["idempotency.race"] |= {
@@ -159,17 +156,15 @@ faults["idempotency.race"] |= {
     "After as many repetitions as met, the key is forgotten.": before(
         "replayed",
         lambda ctx: ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key),
-        lambda self, ctx: self.times(ctx) >= KEYS - 1,
-        base=CountsReplays,
+        lambda self, ctx: _times(self, ctx) >= KEYS - 1,
     ),
     "Those of simultaneous requests that are late are answered with a redirection.": refusing(
-        "replayed", "303 moved moved", lambda self, ctx: self.times(ctx) < KEYS, base=CountsReplays
+        "replayed", "303 moved moved", lambda self, ctx: _times(self, ctx) < KEYS
     ),
     "Simultaneous requests with one key are answered as one, and each is performed.": before(
         "replayed",
         lambda self, ctx: do_again(self.behaviour, ctx),
-        lambda self, ctx: self.times(ctx) < KEYS,
-        base=CountsReplays,
+        lambda self, ctx: _times(self, ctx) < KEYS,
         operations=("createPayout", "createVirtualAccount"),
     ),
 }

@@ -25,31 +25,19 @@ from .tenancy import AsksForFunds
 RULE = "refusal.changes-nothing"
 
 #: Kind -> refusal after which the request is performed anyway.
-REFUSALS = {
+REFUSALS: dict[str, str | Only] = {
     "missing header": "missing_headers",
     "timestamp": "timestamp_too_old",
     "nonce": "nonce_replay",
     "signature": "invalid_signature",
     "unknown key": "unknown_key",
-    "idempotency key": "invalid_idempotency_key",
-    "no idempotency key": "missing_idempotency_key",
-    "conflict": "idempotency_key_conflict",
+    "idempotency key": Only("invalid_idempotency_key", OPERATION_SETS["post"]),
+    "no idempotency key": Only("missing_idempotency_key", OPERATION_SETS["post"]),
+    "conflict": Only("idempotency_key_conflict", OPERATION_SETS["create"]),
     "foreign parent": "foreign_parent",
-    "field": "invalid_field",
+    "field": Only("invalid_field", OPERATION_SETS["body"]),
+    "child elsewhere": Only("missing_child", OPERATION_SETS["child"]),
 }
-
-#: Operation -> refusals that it does not have.
-_NOT_OF = {
-    "updateBeneficiary": ("idempotency key", "no idempotency key", "conflict"),
-    "disableBeneficiary": ("field", "conflict"),
-}
-
-
-def _refusals(operation: str) -> dict[str, str]:
-    of_children = {"child elsewhere": "missing_child"} if operation in OPERATION_SETS["child"] else {}
-    known = {kind: each for kind, each in REFUSALS.items() if kind not in _NOT_OF.get(operation, ())}
-    return known | of_children
-
 
 #: Kinds of the resources of a path, by parameter.
 _PARENTS = {"customer_id": "customer", "account_id": "account", "beneficiary_id": "beneficiary"}
@@ -173,7 +161,7 @@ faults[RULE] |= {
         "",
         _perform,
         *seen(OPERATION_SETS["write"]),
-        each=_refusals,
+        each=REFUSALS,
     ),
     "A refused request is performed all the same, and its answer names what was created.": of(
         ActsOnSome, operations=("createBeneficiary",), each=REFUSALS

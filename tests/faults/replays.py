@@ -13,10 +13,10 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
-from .catalogue import Call, Faulty, Only, Row, by_name, faults, seam, seams
+from .catalogue import Call, Faulty, Only, Row, by_name, faults, refuse, seam, seams
 from .formats import PAYMENTS
-from .nonces import Processes
-from .rows import after, before, other, other_end, refusing, says, skipping, store, where
+from .nonces import process
+from .rows import after, before, other, other_end, refusing, says, skipping, store
 from .tenancy import caller_is
 from .texts import CHANGES
 
@@ -190,8 +190,7 @@ faults["idempotency.replay"] |= {
     ),
     "Each of two processes remembers the idempotency keys of its own requests only.": seam(
         "answer_scope",
-        lambda self, ctx, usual: f"{usual()} {self.process(ctx)}",
-        base=Processes,
+        lambda self, ctx, usual: f"{usual()} {process(self, ctx)}",
         also=(*ALSO, "idempotency.conflict"),
     ),
     "The answer under a key in capitals is looked up as it came, and stored in small letters.": skipping(
@@ -211,23 +210,11 @@ faults["idempotency.replay"] |= {
 # ---------------------------------------------------------------------- after a change
 
 
-class NoticesChange(Faulty):
-    """Detects that a resource was created or changed between a request and its repetition."""
-
-    def _world(self, ctx: Context) -> Any:
-        """Returns a value that changes with every creation or change of a resource."""
-        return ctx.store.query(
-            "SELECT COUNT(*), SUM(LENGTH(document)), MAX(json_extract(document, '$.updated')) FROM resources"
-        )
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        if self.here(ctx) and ctx.key is not None and ctx.first_use:
-            self.state[self.answer_scope(ctx), ctx.key] = self._world(ctx)
-
-    def changed(self, ctx: Context) -> bool:
-        """Returns True if anything has changed."""
-        return bool(self.state.get((self.answer_scope(ctx), ctx.key)) != self._world(ctx))
+def _world(ctx: Context) -> Any:
+    """Returns a value that changes with every creation or change of a resource."""
+    return ctx.store.query(
+        "SELECT COUNT(*), SUM(LENGTH(document)), MAX(json_extract(document, '$.updated')) FROM resources"
+    )
 
 
 def _as_it_is_now(self: Any, ctx: Context, answer: Answer) -> Response:
@@ -267,11 +254,19 @@ faults["idempotency.replay-after-change"] |= {
             ["updated", "note", "payout_destinations"] + ["status"] * (operation == "createBeneficiary")
         ),
     ),
-    "A repeated request is performed again when anything has been created or changed meanwhile.": where(
-        "replayed", lambda self, ctx: self.changed(ctx), _again, base=NoticesChange
-    ),
-    "A repeated request is refused when anything has been created or changed meanwhile.": refusing(
-        "replayed", "idempotency_key_conflict", lambda self, ctx: self.changed(ctx), base=NoticesChange
+    "When anything has been created or changed meanwhile, a repeated request is no repetition.": seams(
+        {
+            "remember": lambda self, ctx, usual: (
+                usual(),
+                self.state.setdefault((self.answer_scope(ctx), ctx.key), _world(ctx)),
+            ),
+            "replayed": lambda self, ctx, answer, value, usual: (
+                usual()
+                if self.state.get((self.answer_scope(ctx), ctx.key)) == _world(ctx)
+                else value(self, ctx, answer)
+            ),
+        },
+        each={"performed again": _again, "refused": lambda *_: refuse("idempotency_key_conflict")},
     ),
     "A repeated request is refused when the beneficiary has been disabled meanwhile.": refusing(
         "replayed",

@@ -1,19 +1,24 @@
-"""Servers that create resources with wrong values (sections 2, 3 and 4)."""
+"""Servers that create or read resources with wrong values, or take the server's from the body."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.judge.comparison import MOVING
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
-from .catalogue import Only, faults, seam
+from .bodies import OTHERS, asks
+from .catalogue import SHOWN_LATER, Call, Only, Row, faults, seam, seams
+from .crashes import paid_to
+from .paths import made_up
 from .rows import (
     MISSING,
+    adding,
     after,
     another,
     document,
@@ -28,6 +33,8 @@ from .rows import (
     turn,
     where,
 )
+
+# ---------------------------------------------------------------------- values
 
 
 def echoed(operation: str) -> list[str]:
@@ -222,5 +229,147 @@ faults["read.equals-create"] |= {
         lambda ctx: _move(ctx, ctx.store.get("payout_destination", ctx.values["payout_destination_id"])),
         everywhere=True,
         operations=_BENEFICIARY,
+    ),
+}
+
+
+# ---------------------------------------------------------------------- what the server owns
+
+
+def _with_destination(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """Returns the destination of another beneficiary, or one that is not stored."""
+    assert ctx.account is not None
+    rows = ctx.store.select("beneficiary", ctx.account["id"])
+    others = [made for row in rows for made in self.destinations(ctx, row)]
+    one = made_up(ctx, "payout_destination", "dest_0001", {"id": shown["id"]}) | {
+        "country": "US",
+        "payout_method": "ach",
+        "type": "bank_account",
+        "is_default": False,
+    }
+    return {"payout_destinations": others[:1] or [self.resource(ctx, "payout_destination", one)]}
+
+
+def _status(status: str, test: Call, *operations: str, **options: Any) -> Row:
+    """Makes a row of new resources in another status where a test of the request holds."""
+    return adding("initial_state", {"status": status}, test, operations=operations, **options)
+
+
+#: Operation -> members of its resource that only the server sets, which mass assignment takes from the body.
+OWNED = {
+    "createAccount": "status balances created updated",
+    "createBeneficiary": "status verified payout_destinations created updated",
+    "createPayoutDestination": "status created account_number_last4",
+    "createPayout": """status provider provider_reference_id submitted_at completed_at failed_at failed_reason
+        created initiated_at amount_in_usd""",
+    "createVirtualAccount": "status created reference provider_reference_id bank_details",
+    "createWallet": "status created addresses",
+    "createPayin": "status created",
+}
+
+
+faults["create.server-owned"] |= {
+    "A member that only the server may set is taken from the body.": document.sets(
+        lambda ctx, shown, value: {value: ctx.body.get(value, shown[value])},
+        each=lambda operation: OWNED[operation].split(),
+        also=("format.timestamp-current", "format.enum"),
+    ),
+    "A create that names members of the server is answered with a redirection.": refusing(
+        "check_together", "303 moved moved", lambda ctx: {"id", "created"} & ctx.body.keys()
+    ),
+    "The status is taken from the body; the answer to the create does not show it, later ones do.": seams(
+        {
+            "initial_state": lambda ctx, usual: {
+                **usual(),
+                "status": ctx.body.get("status", usual()["status"]),
+            },
+            "shape": lambda document: {**document, "status": "active"},
+        },
+        operations=SHOWN_LATER,
+    ),
+    "A new resource is put under the account that the body names.": seams(
+        {
+            "new_record": lambda self, ctx, usual: {
+                **usual(),
+                "parent": ctx.body.get("account_id", self.parent(ctx)["id"]),
+            },
+            "resource": lambda ctx, usual: {**usual(), "account_id": ctx.account["id"]},
+        },
+        operations=("createBeneficiary", "createVirtualAccount"),
+    ),
+    "What the body names is the new resource's, which later reads show.": seams(
+        {
+            "create": lambda self, ctx, usual: (
+                usual()
+                or self.state.update(
+                    {ctx.record["id"]: {self.value: ctx.body[self.value]}}
+                    if self.here(ctx) and ctx.body.get(self.value)
+                    else {}
+                )
+            ),
+            "shape": lambda self, ctx, document, usual: {
+                **usual(),
+                **(self.state.get(document.get("id"), {}) if ctx.operation in OPERATION_SETS["read"] else {}),
+            },
+        },
+        everywhere=True,
+        operations=("createAccount", "createBeneficiary"),
+        each={
+            "balances": Only("balances", ["createAccount"]),
+            "payout_destinations": Only("payout_destinations", ["createBeneficiary"]),
+        },
+    ),
+}
+
+_PAYOUT = ("createPayout",)
+
+faults["create.initial-state"] |= {
+    "A new resource is in another state, or has another default.": document.changes(
+        lambda operation: each_of("status", RESOURCES[ANSWERS[operation]]["status"].values[1:])(operation),
+        each_of("balances", {"not empty": [EMPTY_BALANCE]}, ["createAccount"]),
+        each_of("verified", [True], ["createBeneficiary"]),
+        each_of("beneficiary_type", ["business"], ["createBeneficiary"]),
+        each_of("is_default", [True], ["createPayoutDestination"]),
+        each_of("provider provider_reference_id failed_reason", ["acme"], _PAYOUT),
+        each_of("submitted_at completed_at failed_at", ["2026-01-01T00:00:00Z"], _PAYOUT),
+        test=lambda ctx, value: value[0] not in ctx.body or value[0] == "status",
+    ),
+    "A new beneficiary has destinations.": document.sets(
+        _with_destination, operations=("createBeneficiary",)
+    ),
+    "A new beneficiary shows the destinations of the others.": seam(
+        "destinations",
+        lambda ctx, record, usual: [
+            shown for one in ctx.store.select("beneficiary", record["parent"]) for shown in usual(ctx, one)
+        ],
+        operations=("createBeneficiary",),
+    ),
+    "A new payin is not pending, which is the only status listed.": document.sets(
+        {"status": "completed"}, operations=("createPayin",), also=("format.enum",)
+    ),
+    "A large payout names its provider as soon as it is made.": document.sets(
+        {"provider": "bank"}, lambda shown: Decimal(shown["amount"]) > 1000, operations=_PAYOUT
+    ),
+    "A payout of some amounts is approved as soon as it is made.": _status(
+        "pending",
+        lambda self, ctx: self.value(Decimal(str(ctx.values["amount"]))),
+        *_PAYOUT,
+        each={
+            "below one": lambda amount: amount < 1,
+            "ten and more": lambda amount: amount >= 10,
+            "ten thousand and more": lambda amount: amount >= 10_000,
+            "of some thousands": lambda amount: 1000 <= amount < 100_000,
+            "of cents": lambda amount: amount % 1 != 0,
+            "of a whole number": lambda amount: amount % 1 == 0,
+        },
+    ),
+    "A payout to a wallet is processed as soon as it is made.": _status(
+        "processing", lambda ctx: says(paid_to(ctx), "type=wallet"), *_PAYOUT
+    ),
+    "A payout to the default destination is approved as soon as it is made.": _status(
+        "pending", lambda ctx: says(paid_to(ctx), "is_default=True"), *_PAYOUT
+    ),
+    "A new resource is inactive in one kind of request.": _status(
+        "inactive", lambda ctx, value: asks(ctx, value), *OTHERS, each=OTHERS.__getitem__
     ),
 }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
-from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
 from .authentication import first_organization
@@ -126,32 +125,14 @@ def _of(ctx: Context, record: Record, what: str) -> Any:
     return [row[0] for row in ctx.store.query(sql, record["id"])][:20]
 
 
-class Leaks(Faulty):
-    """Reveals data of another organization's resource in its refusal."""
-
-    def leak(self, ctx: Context, kind: str, record: Record) -> NoReturn:
-        """Raises the refusal, with data of the record in the context."""
+def _remember(self: Any, ctx: Context, record: Record) -> Any:
+    """Remembers something of another organization's resource, and refuses it."""
+    if foreign(ctx, record):
         ctx.notes["leaked"] = _of(ctx, record, self.value)
-        raise Refusal(kind)
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        return (
-            self.leak(ctx, "foreign_parent", record)
-            if self.here(ctx)
-            else super().on_foreign_parent(ctx, kind, record)
-        )
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        if self.here(ctx) and foreign(ctx, record):
-            self.leak(ctx, "missing_child", record)
-        return super().on_child_elsewhere(ctx, kind, record, parent)
+    return self.usual()
 
 
-class LeaksChildren(Leaks):
-    """Reveals data of another organization's child under the caller's own parent only."""
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        raise Refusal("foreign_parent")
+_LEAKING = {"on_foreign_parent": _remember, "on_child_elsewhere": _remember}
 
 
 def _shown(operation: str) -> list[str]:
@@ -159,12 +140,8 @@ def _shown(operation: str) -> list[str]:
     return ["name", "everything"] if OPERATIONS[operation].path_parameters != ("customer_id",) else ["name"]
 
 
-def _in_the_message(self: Any, ctx: Context, *_: Any) -> str:
-    return f"{self.usual()} {ctx.notes['leaked']}"
-
-
-def _leaks(self: Any, ctx: Context, *_: Any) -> bool:
-    return "leaked" in ctx.notes
+def _in_the_message(ctx: Context, usual: Call) -> str:
+    return f"{usual()} {ctx.notes['leaked']}" if "leaked" in ctx.notes else usual()
 
 
 faults["tenancy.no-leak"] |= {
@@ -177,17 +154,20 @@ faults["tenancy.no-leak"] |= {
         },
         operations=("createPayout",),
     ),
-    "The message of a refusal shows something of another organization's resource.": where(
-        "error_message", _leaks, _in_the_message, base=Leaks, each=_shown
+    "The message of a refusal shows something of another organization's resource.": seams(
+        {**_LEAKING, "error_message": _in_the_message}, each=_shown
     ),
-    "A member beside the error holds another organization's resource.": adding(
-        "error_document", lambda ctx: {"resource": ctx.notes["leaked"]}, _leaks, base=Leaks, each=_shown
+    "A member beside the error holds another organization's resource.": seams(
+        {
+            **_LEAKING,
+            "error_document": lambda ctx, usual: (
+                {**usual(), "resource": ctx.notes["leaked"]} if "leaked" in ctx.notes else usual()
+            ),
+        },
+        each=_shown,
     ),
-    "The refusal of another organization's child, under one's own parent, shows something of it.": where(
-        "error_message",
-        _leaks,
-        _in_the_message,
-        base=LeaksChildren,
+    "The refusal of another organization's child, under one's own parent, shows something of it.": seams(
+        {"on_child_elsewhere": _remember, "error_message": _in_the_message},
         operations=OPERATION_SETS["child"],
         each=("name", "everything"),
     ),

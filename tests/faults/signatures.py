@@ -8,7 +8,7 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from conformance.contract import signing
@@ -20,7 +20,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
 from .authentication import signed_parts
-from .catalogue import Faulty, Only, Row, faults, hook, seam, seams, wrong
+from .catalogue import Call, Only, Row, by_name, faults, seam, seams, wrong
 from .rows import each_of, passing, refusing, refusing_otherwise, skipping, where
 from .tenancy import caller_is
 
@@ -30,7 +30,6 @@ from .tenancy import caller_is
 #: Operation that is sent a timestamp in a smaller unit -> digits of its fraction. Read as seconds it is so
 #: far ahead that no nonce is stored until then.
 _SMALLER_UNITS = {"createPayoutDestination": 6, "createPayout": 9}
-_STORED = [operation for operation in OPERATIONS if operation not in _SMALLER_UNITS]
 
 
 #: Seconds by which other clocks are off.
@@ -85,7 +84,7 @@ faults["auth.timestamp-window"] |= {
                 ctx, "second", self.find_organization(ctx, ctx.header(b"x-api-key") or "")
             ),
         },
-        operations=_STORED,
+        operations=[operation for operation in OPERATIONS if operation not in _SMALLER_UNITS],
     ),
     "A timestamp below 0 is taken for none, or without its sign.": passing(
         "timestamp_in_window",
@@ -197,35 +196,32 @@ faults["auth.signature-hidden"] |= {
 }
 
 
-class AlsoSigned(Faulty):
-    """Also accepts a signature over any of its `alternatives`."""
+def string(self: Any, ctx: Context, **parts: Any) -> bytes:
+    """Returns the signature string with some parts replaced."""
+    return signing.signature_string(
+        parts.get("method", self.signed_method(ctx)),
+        parts.get("target", self.signed_target(ctx)),
+        parts.get("timestamp", self.signed_timestamp(ctx)),
+        parts.get("nonce", self.signed_nonce(ctx)),
+        parts.get("body", self.signed_body(ctx)),
+    )
 
-    def alternatives(self, ctx: Context) -> Iterable[bytes]:
-        return ()
 
-    def check_signature(self, ctx: Context) -> None:
+def also_signed(alternatives: Call, **options: Any) -> Row:
+    """Makes a row that accepts a signature over any of some other strings as well."""
+    others = by_name(alternatives, {"ctx": None})
+
+    def signed(self: Any, ctx: Context) -> bool:
         presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
-        if self.here(ctx):
-            key = hmac.new(self.signing_secret(ctx).encode(), digestmod=hashlib.sha256)
-            for text in self.alternatives(ctx):
-                made = key.copy()
-                made.update(text)
-                if made.hexdigest() == presented:
-                    return
-        super().check_signature(ctx)
+        key = hmac.new(self.signing_secret(ctx).encode(), digestmod=hashlib.sha256)
+        for text in others(self, ctx):
+            (made := key.copy()).update(text)
+            if made.hexdigest() == presented:
+                return True
+        return False
 
-    def string(self, ctx: Context, **parts: Any) -> bytes:
-        """Returns the signature string with some parts replaced."""
-        return signing.signature_string(
-            parts.get("method", self.signed_method(ctx)),
-            parts.get("target", self.signed_target(ctx)),
-            parts.get("timestamp", self.signed_timestamp(ctx)),
-            parts.get("nonce", self.signed_nonce(ctx)),
-            parts.get("body", self.signed_body(ctx)),
-        )
+    return skipping("check_signature", signed, **options)
 
-
-also_signed = hook(AlsoSigned, "alternatives")
 
 #: Kind -> comparison of the expected and the presented signature.
 COMPARISONS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_to_bytes, urlencode
 
@@ -17,20 +17,20 @@ from conformance.reference.context import Context
 from .catalogue import Only, faults, seam
 from .http import chunked
 from .rows import passing, skipping, where
-from .signatures import also_signed, body_forms, taking
+from .signatures import also_signed, body_forms, string, taking
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 faults["auth.signed-method"] |= {
     "A signature made for any method is accepted.": also_signed(
-        lambda self, ctx: (self.string(ctx, method=method) for method in METHODS)
+        lambda self, ctx: (string(self, ctx, method=method) for method in METHODS)
     ),
     "A signature made for this method is accepted.": also_signed(
-        lambda self, ctx, value: [self.string(ctx, method=value)],
+        lambda self, ctx, value: [string(self, ctx, method=value)],
         each=lambda operation: [each for each in METHODS[:2] if each != OPERATIONS[operation].method],
     ),
     "A signature made for the method in lower case, or without one, is accepted.": also_signed(
-        lambda self, ctx, value: [value(ctx.request.method).encode() + self.string(ctx, method="")],
+        lambda self, ctx, value: [value(ctx.request.method).encode() + string(self, ctx, method="")],
         each={"in lower case": str.lower, "none": lambda method: ""},
     ),
 }
@@ -61,7 +61,7 @@ REWRITTEN = {
 faults["auth.signed-path"] |= {
     "A signature made for another path is accepted.": also_signed(
         lambda self, ctx, value: (
-            self.string(ctx, target=target) for target in value(ctx) if target != ctx.request.target
+            string(self, ctx, target=target) for target in value(ctx) if target != ctx.request.target
         ),
         each={
             "without version": lambda ctx: [ctx.request.target.removeprefix(b"/v1")],
@@ -86,24 +86,6 @@ def _pairs(ctx: Context) -> list[bytes]:
     return ctx.query.split(b"&") if ctx.query else []
 
 
-#: Kind -> queries over which a signature is accepted, beside the one sent.
-QUERIES: dict[str, Callable[[Context], Iterable[bytes]] | Only] = {
-    "left out": lambda ctx: [b""],
-    "sorted": lambda ctx: [b"&".join(sorted(_pairs(ctx)))],
-    "reversed": lambda ctx: [b"&".join(reversed(_pairs(ctx)))],
-    "decoded": lambda ctx: [unquote_to_bytes(ctx.query)],
-    "encoded": lambda ctx: [
-        quote(unquote(ctx.query.decode("latin-1"), "latin-1"), safe="=&", encoding="latin-1").encode(),
-        urlencode(parse_qsl(ctx.query.decode("latin-1"), True)).encode(),
-        urlencode(parse_qsl(ctx.query.decode("latin-1"), True), quote_via=quote).encode(),
-    ],
-    "sorted and encoded": lambda ctx: [
-        urlencode(sorted(parse_qsl(ctx.query.decode("latin-1"), True))).encode()
-    ],
-    "other values": _other_values,
-    "first parameter only": Only(lambda ctx: _pairs(ctx)[:1], OPERATION_SETS["list"]),
-}
-
 #: Queries with which requests that have none are signed.
 UNSENT = [b"second=2&first=1&probe=%5F"] + [
     b"size=2&page=2" + filtered + b"&probe=%5F" for filtered in (b"", b"&statuses=active", b"&currency=USDC")
@@ -112,11 +94,28 @@ UNSENT = [b"second=2&first=1&probe=%5F"] + [
 faults["auth.signed-query"] |= {
     "A signature made for another query is accepted.": also_signed(
         lambda self, ctx, value: (
-            self.string(ctx, target=ctx.path + (b"?" + query if query else b""))
+            string(self, ctx, target=ctx.path + (b"?" + query if query else b""))
             for query in value(ctx)
             if query != ctx.query
         ),
-        each=QUERIES,
+        each={
+            "left out": lambda ctx: [b""],
+            "sorted": lambda ctx: [b"&".join(sorted(_pairs(ctx)))],
+            "reversed": lambda ctx: [b"&".join(reversed(_pairs(ctx)))],
+            "decoded": lambda ctx: [unquote_to_bytes(ctx.query)],
+            "encoded": lambda ctx: [
+                quote(
+                    unquote(ctx.query.decode("latin-1"), "latin-1"), safe="=&", encoding="latin-1"
+                ).encode(),
+                urlencode(parse_qsl(ctx.query.decode("latin-1"), True)).encode(),
+                urlencode(parse_qsl(ctx.query.decode("latin-1"), True), quote_via=quote).encode(),
+            ],
+            "sorted and encoded": lambda ctx: [
+                urlencode(sorted(parse_qsl(ctx.query.decode("latin-1"), True))).encode()
+            ],
+            "other values": _other_values,
+            "first parameter only": Only(lambda ctx: _pairs(ctx)[:1], OPERATION_SETS["list"]),
+        },
     ),
     "A signature made for the query, read and written again, is accepted.": taking(REWRITTEN),
     "A list with this in its query needs no signature.": passing(
@@ -130,7 +129,7 @@ faults["auth.signed-query"] |= {
     ),
     "A signature made for a query that is not sent is accepted.": also_signed(
         lambda self, ctx: (
-            self.string(ctx, target=ctx.request.target + b"?" + query)
+            string(self, ctx, target=ctx.request.target + b"?" + query)
             for query in UNSENT
             if b"?" not in ctx.request.target
         )
@@ -143,12 +142,12 @@ def _drifting(self: Any, ctx: Context) -> Iterator[bytes]:
     with contextlib.suppress(ValueError):
         sent = int(self.signed_timestamp(ctx))
         for drift in self.value:
-            yield self.string(ctx, timestamp=str(sent + drift))
+            yield string(self, ctx, timestamp=str(sent + drift))
 
 
 faults["auth.signed-timestamp"] |= {
     "A signature made for another timestamp, or without one, is accepted.": also_signed(
-        lambda self, ctx, value: _drifting(self, ctx) if value else [self.string(ctx, timestamp="")],
+        lambda self, ctx, value: _drifting(self, ctx) if value else [string(self, ctx, timestamp="")],
         # Accepted offsets in seconds between the signed timestamp and the one sent.
         each={"later": range(1, 400), "earlier": range(-400, 0), "none": None},
     )
@@ -166,7 +165,7 @@ def _signed_before(self: Any, ctx: Context) -> None:
 faults["auth.signed-nonce"] |= {
     "A signature made for the nonce in other letters, or without one, is accepted.": also_signed(
         lambda self, ctx, value: [
-            self.string(ctx, nonce=nonce)
+            string(self, ctx, nonce=nonce)
             for nonce in [value(self.signed_nonce(ctx))]
             if nonce != self.signed_nonce(ctx)
         ],
@@ -198,7 +197,7 @@ BODY_PARTS: dict[str, Callable[[bytes], bytes]] = {
 faults["auth.signed-body"] |= {
     "A signature made over the body in another form, or over none, is accepted.": also_signed(
         lambda self, ctx, value: [
-            self.string(ctx, body=body)
+            string(self, ctx, body=body)
             for name, body in body_forms(ctx).items()
             if name == value and body != ctx.request.body
         ],
@@ -208,18 +207,20 @@ faults["auth.signed-body"] |= {
         "signed_body", chunked, lambda *_: b"", also=("http.chunked-body",)
     ),
     "A signature made over the JSON of a body without a length, written again, is accepted.": also_signed(
-        lambda self, ctx: [self.string(ctx, body=body_forms(ctx).get("compact", b""))] if chunked(ctx) else []
+        lambda self, ctx: (
+            [string(self, ctx, body=body_forms(ctx).get("compact", b""))] if chunked(ctx) else []
+        )
     ),
     "A body without a length needs no signature.": skipping("check_signature", chunked),
     "A signature made over the known fields of the body is accepted.": also_signed(
-        lambda self, ctx: [self.string(ctx, body=_known_fields(self, ctx))]
+        lambda self, ctx: [string(self, ctx, body=_known_fields(self, ctx))]
     ),
     "A signature made over a part of the body is accepted.": also_signed(
-        lambda self, ctx, value: [self.string(ctx, body=value(ctx.request.body))], each=BODY_PARTS
+        lambda self, ctx, value: [string(self, ctx, body=value(ctx.request.body))], each=BODY_PARTS
     ),
     "A body of another type is no part of the signature.": also_signed(
         lambda self, ctx, value: (
-            [self.string(ctx, body=b"")] if value(ctx.header(b"content-type") or "") else []
+            [string(self, ctx, body=b"")] if value(ctx.header(b"content-type") or "") else []
         ),
         each={
             "not declared as JSON": lambda type: type != "application/json",
@@ -234,11 +235,11 @@ faults["auth.signed-body"] |= {
 
 faults["auth.signed-empty-body"] |= {
     "A signature made over an empty JSON value is accepted although no body is sent.": also_signed(
-        lambda self, ctx, value: [] if ctx.request.body else [self.string(ctx, body=value.encode())],
+        lambda self, ctx, value: [] if ctx.request.body else [string(self, ctx, body=value.encode())],
         each=("{}", "null"),
     ),
     "A body need not be signed where none is taken.": also_signed(
-        lambda self, ctx: [self.string(ctx, body=b"")] if ctx.request.body else [],
+        lambda self, ctx: [string(self, ctx, body=b"")] if ctx.request.body else [],
         operations=["disableBeneficiary"],
     ),
 }

@@ -115,9 +115,6 @@ def _some_requests(operation: str) -> dict[str, Callable[[Context], bool]]:
 #: Operations below a beneficiary.
 BELOW = [name for name, operation in OPERATIONS.items() if "beneficiary_id" in operation.path_parameters]
 
-#: Seam of a decision on what is not the caller's: its record is an argument, or None.
-Whose = Callable[[Context, Any], bool]
-
 
 def _own(ctx: Context, record: Any) -> bool:
     return not foreign(ctx, record)
@@ -203,9 +200,7 @@ faults["tenancy.unknown-parent"] |= {
         "top_level", _look_up, each=forms(0, {"a member of all objects": (*_SECOND, "createWallet")})
     ),
     "A customer or account is found by the id of another kind of resource.": seam(
-        "on_unknown_parent",
-        of_any_kind,
-        operations={*OPERATIONS} - {*_SECOND},
+        "on_unknown_parent", of_any_kind, operations={*OPERATIONS} - {*_SECOND}
     ),
     "An account, if it has funds, is found by its id with a space behind it.": seam(
         "top_level",

@@ -14,7 +14,7 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 
 from .catalogue import Only, Row, faults, seam
-from .lists import LONG_LISTS
+from .paging import LONG_LISTS
 from .resources import free_texts
 from .rows import item
 
@@ -132,7 +132,6 @@ CHANGES = {**EVERYWHERE, **ONE_KIND, **OF_FIELDS, **LOSSES}
 
 _LINES = ("a tab is a space", "lines are joined", "lines end as on Windows", "lines end as on Unix")
 _LONG = ("cut at 255", "cut at 512", "cut at 1000", "cut at 4000", "cut at 10000")
-_CHARACTERS = tuple(EVERYWHERE)[4:]
 
 _ADDRESS = ("apostrophes escaped", "ASCII only", "words with capitals", "without spaces")
 
@@ -148,7 +147,7 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
             "with a capital",
             "null as no value",
         ),
-        "company_name": _CHARACTERS,
+        "company_name": (tuple(EVERYWHERE)[4:]),
         "display_name": ("quotes doubled", "backslashes stripped"),
         "note": (*_LINES, "the first line only", *_LONG),
         "phone": ("without spaces", "without hyphens", "without brackets", "digits alone"),

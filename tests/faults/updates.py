@@ -11,9 +11,9 @@ from tests.specification import ADDRESS
 from .beneficiaries import (
     BENEFICIARIES,
     KeepsOneDocument,
-    KeptByEach,
     elsewhere,
     fields_of_beneficiary,
+    kept_by_each,
     neighbours,
 )
 from .catalogue import Call, Row, by_name, faults, of, seam, seams
@@ -80,7 +80,7 @@ faults["beneficiary.update"] |= {
         "create_destination", lambda self, ctx: ctx.store.update(self.parent(ctx)), base=KeepsOneDocument
     ),
     "A PATCH saves all fields as they were when it read the beneficiary.": of(KeepsOneDocument),
-    "Each process keeps the beneficiary it has read first.": of(KeptByEach, each={"two": 2, "three": 3}),
+    "Each process keeps the beneficiary it has read first.": kept_by_each(each={"two": 2, "three": 3}),
     "A PATCH of a field shows its old value here.": after(
         "update_beneficiary",
         lambda ctx, value: value[1](ctx, {value[0]: ctx.beneficiary.get(value[0])}),

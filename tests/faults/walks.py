@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Call, Faulty, Only, Row, by_name, faults, hook, refuse, seam
-from .lists import LONG_LISTS
+from .catalogue import Call, Faulty, Only, Row, by_name, faults, refuse, seam, seams
+from .paging import LONG_LISTS
 from .rows import after, before, envelope, third, turn, where, without_the_last
 
 
@@ -68,52 +68,28 @@ PAGES: dict[str, Any] = {
     },
 }
 
-#: Kind -> total in place of the right one.
-TOTALS: dict[str, Any] = {
-    "one more": lambda listing: listing.total + 1,
-    "one fewer": lambda listing: max(0, listing.total - 1),
-    "page": lambda listing: len(listing.records),
-    "size": lambda listing: listing.size,
-    **{
-        f"at most {most}": Only(lambda listing, most=most: min(listing.total, most), those)
-        for most, those in {10: LONG_LISTS, 100: LONG_LISTS, **dict.fromkeys(FAR, _LONG)}.items()
-    },
-}
+
+def _grow(self: Any, ctx: Context) -> None:
+    """Adds an account, as another client does."""
+    parent = self.parent(ctx)
+    made = {"name": f"Another {ctx.now}", "status": "active", "id": self.new_id(ctx, "account")}
+    stamps = dict.fromkeys(("created", "updated"), ctx.now)
+    owned = {"organization": parent["organization"], "parent": parent["id"]}
+    ctx.store.insert("account", {**made, **stamps, **owned})
 
 
-class Growing(Faulty):
-    """A server on which another client adds an account at every third read of the list."""
+def listing(listed: Call | None = None, more: Mapping[str, Call] | None = None, **options: Any) -> Row:
+    """Makes a row that lists what `listed`, or the kind, returns of all elements; with more overrides."""
+    those = by_name(listed, dict.fromkeys(("ctx", "records")))
 
-    def list_records(self, ctx: Context) -> None:
-        reads = turn(self) if self.here(ctx) else 1
-        if reads % 3 == 0:
-            parent = self.parent(ctx)
-            made = {"name": f"Another {reads}", "status": "active", "id": self.new_id(ctx, "account")}
-            stamps = dict.fromkeys(("created", "updated"), ctx.now)
-            owned = {"organization": parent["organization"], "parent": parent["id"]}
-            ctx.store.insert("account", {**made, **stamps, **owned})
-        super().list_records(ctx)
-
-
-class Filtered(Faulty):
-    """Lists only the elements that `listed` returns."""
-
-    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
-        return records
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        if not self.here(ctx):
-            return super().count(ctx, listing)
-        return len(self.listed(ctx, self.fetch(ctx, listing)))
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        if not self.here(ctx):
-            return super().page_of(ctx, listing)
+    def page_of(self: Any, ctx: Context, listing: Listing) -> list[Record]:
         offset = self.offset(ctx, listing)
-        return self.listed(ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
+        return those(self, ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
 
+    def count(self: Any, ctx: Context, listing: Listing) -> int:
+        return len(those(self, ctx, self.fetch(ctx, listing)))
 
-listing = hook(Filtered, "listed")
+    return seams({"count": count, "page_of": page_of, **(more or {})}, **options)
 
 
 #: What a function may name that says how often an element is listed, or counted.
@@ -152,7 +128,18 @@ faults["list.walk"] |= {
     "Pages overlap or leave gaps.": seam("offset", lambda listing, value: value(listing), each=OFFSETS),
     "A page does not hold what it should.": seam("page_of", each=PAGES),
     "total is not the number of elements; pages goes with it.": after(
-        "list_records", lambda ctx, value: setattr(ctx.listing, "total", value(ctx.listing)), each=TOTALS
+        "list_records",
+        lambda ctx, value: setattr(ctx.listing, "total", value(ctx.listing)),
+        each={
+            "one more": lambda listing: listing.total + 1,
+            "one fewer": lambda listing: max(0, listing.total - 1),
+            "page": lambda listing: len(listing.records),
+            "size": lambda listing: listing.size,
+            **{
+                f"at most {most}": Only(lambda listing, most=most: min(listing.total, most), those)
+                for most, those in {10: LONG_LISTS, 100: LONG_LISTS, **dict.fromkeys(FAR, _LONG)}.items()
+            },
+        },
     ),
     "From the second page on total is another number.": envelope.sets(
         lambda shown: {"total": shown["total"] + (shown["page"] > 1)}
@@ -168,10 +155,11 @@ faults["list.walk"] |= {
             "a page after the first": lambda name, value: name == "page" and value > 1,
         },
     ),
-    "In a list that others make longer, pages of one size leave an element out.": seam(
-        "items",
-        lambda listing, usual: usual()[listing.size < 100 and listing.page == 1 :],
-        base=Growing,
+    "In a list that others make longer, pages of one size leave an element out.": seams(
+        {
+            "list_records": lambda self, ctx, usual: (turn(self) % 3 or _grow(self, ctx), usual())[1],
+            "items": lambda listing, usual: usual()[listing.size < 100 and listing.page == 1 :],
+        },
         operations=("listAccounts",),
     ),
     "An account is listed once for each resource of this kind in it.": joined(

@@ -8,8 +8,8 @@ import pytest
 
 from conformance.judge.verdicts import Inconclusive
 from tests.faults import catalogue
-from tests.faults.catalogue import Fault, Only, by_name, faults, of, seam, wrong
-from tests.faults.crashes import Crashes
+from tests.faults.catalogue import Fault, Only, by_name, faults, seam, wrong
+from tests.faults.crashes import crashing
 from tests.faults.rows import MISSING, document, refusing, says, shown_as
 from tests.support.runs import run_on
 
@@ -25,7 +25,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> list[Fault]:
 
 
 def test_a_row_takes_effect_on_its_operation_only(registered: list[Fault]) -> None:
-    faults["http.no-server-error"] |= {"Nothing works.": of(Crashes, each=[lambda ctx: True])}
+    faults["http.no-server-error"] |= {"Nothing works.": crashing(each=[lambda ctx: True])}
     fault = next(row for row in registered if row.operation == "createWallet")
     with pytest.raises(Inconclusive):
         run_on(fault.make()).account().create("createWallet")

@@ -76,8 +76,6 @@ class Option:
     default: Any = None
     #: True if it narrows the run, and may be repeated.
     repeats: bool = False
-    #: True if its value is a path.
-    path: bool = False
     #: The key in `[limits]` of the target file that it overrides.
     limit: str = ""
     #: The environment variable with its default.
@@ -119,7 +117,6 @@ class Values:
         "the target file of the server to judge, or the word embedded for the suite's own reference server; "
         "--base-url beats the file's address (default: the embedded server)",
         "FILE",
-        path=True,
         environment="CONFORMANCE_TARGET",
         again=False,
     )
@@ -154,11 +151,9 @@ class Values:
         choices=("required", "implied"),
         default="required",
     )
-    known_failures: Path | None = _option(
-        "a TOML file of failures that do not fail the run", "FILE", Path, path=True
-    )
+    known_failures: Path | None = _option("a TOML file of failures that do not fail the run", "FILE", Path)
     write_known_failures: Path | None = _option(
-        "write the failures of this run as such a file", "FILE", Path, path=True, recorded=False
+        "write the failures of this run as such a file", "FILE", Path, recorded=False
     )
     rate: float | None = _option(
         "send at most so many requests a second, all processes and lanes together; 0 is no limit",
@@ -196,7 +191,6 @@ class Values:
         "DIR",
         Path,
         default=Path("reports"),
-        path=True,
         environment="CONFORMANCE_REPORT_DIR",
         recorded=False,
     )

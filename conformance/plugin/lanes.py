@@ -217,7 +217,7 @@ class Runner:
             raise outcome.error
         properties = [each for each in pyfuncitem.user_properties if each[0] != "verdict"]
         pyfuncitem.user_properties[:] = [*properties, ("verdict", outcome.verdict)]
-        failures = outcome.failures(self._options.failing)
+        failures = [cell for cell in outcome.ledger.cells if cell.verdict in self._options.failing]
         reasons = [self._known.reason(*cell.key) for cell in failures]
         if failures and all(reasons):
             # Does nothing under --runxfail.

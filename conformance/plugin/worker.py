@@ -61,10 +61,6 @@ class JobOutcome:
     seconds: float = 0.0
     error: Exception | None = None
 
-    def failures(self, failing: Iterable[str]) -> list[Cell]:
-        """The cells with one of these verdicts."""
-        return [cell for cell in self.ledger.cells if cell.verdict in failing]
-
     @property
     def cells(self) -> list[Cell]:
         """The cells that the test is judged by: those of every response only if they are violations, or if

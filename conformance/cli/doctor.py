@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 
-from conformance._text import count, milliseconds
+from conformance._text import count
 from conformance.cli.main import add_server, print_indented
 from conformance.diagnosis.examine import examine
 from conformance.target.file import load
@@ -31,9 +30,7 @@ def run(options: argparse.Namespace) -> int:
     for diagnosis in examination.diagnoses:
         print(f"\n{'✗' if diagnosis.stops else '!'} {diagnosis.name}")
         print_indented(diagnosis.text)
-    answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]
-    speed = f", median {milliseconds(statistics.median(answered))}" if answered else ""
-    sent = f"({count(len(examination.exchanges), 'request')}{speed})"
+    sent = f"({count(len(examination.exchanges), 'request')})"
     if examination.stopped:
         print(f"\nThe target cannot be judged yet {sent}.")
         return WRONG_USAGE

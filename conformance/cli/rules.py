@@ -1,33 +1,29 @@
-"""`conformance rules`: lists the catalogue of rules, as text or JSON.
+"""`conformance rules`: lists the catalogue of rules.
 
-Lists the rules that the suite judges; `conformance explain ID` describes one.
+Lists the rules that the suite judges, as spec/rules.yaml has them; `conformance explain ID` describes one.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import textwrap
-from dataclasses import asdict
 
 from conformance._files import InputError
 from conformance._text import count
 from conformance.contract.operations import operations_named
-from conformance.contract.rules import ALL_RULES, VERSION, Level, Side, rules_named, rules_of_section
+from conformance.contract.rules import ALL_RULES, VERSION, Side, rules_named, rules_of_section
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "id", nargs="*", metavar="ID", help="a rule, or the area of several: auth, list, fields, ..."
     )
-    parser.add_argument("--level", type=Level, choices=list(Level), help="only the rules of this level")
     parser.add_argument(
         "--side", type=Side, choices=list(Side), help="only the rules that bind servers, or clients"
     )
     parser.add_argument("--operation", metavar="OPERATION", help="only the rules about this operation")
     parser.add_argument("--section", metavar="SECTION", help="only the rules of this section, such as 5.4")
-    parser.add_argument("--json", action="store_true", help="print them as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,13 +37,9 @@ def run(options: argparse.Namespace) -> int:
         if rule.id in names
         and (not operations or operations & {*rule.operations})
         and options.side in (None, *rule.sides)
-        and options.level in (None, rule.level)
     ]
     if not chosen:
         raise InputError("no rule matches all of these options; leave one of them out.")
-    if options.json:
-        print(json.dumps([asdict(rule) for rule in chosen], indent=1))
-        return 0
     longest = max(len(rule.id) for rule in chosen)
     width = max(shutil.get_terminal_size((110, 24)).columns - longest - 13, 40)
     for rule in chosen:

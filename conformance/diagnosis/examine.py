@@ -12,7 +12,7 @@ from conformance.diagnosis.credentials import body_is_rewritten, query_is_rewrit
 from conformance.diagnosis.examination import Diagnosis, Examination
 from conformance.target.file import Organization, Target
 from conformance.wire.budget import Budget
-from conformance.wire.messages import MISSING, Exchange, Failure
+from conformance.wire.messages import MISSING, Failure
 from conformance.wire.transport import Transport
 
 
@@ -37,9 +37,8 @@ def examine(
     `budget`; without a transport it makes one."""
     with contextlib.nullcontext(transport) if transport else Transport(target.tls) as used:
         examination = Examination(target, used, budget)
-        created = []
         for organization in target.organizations:
-            created.append(_organization(examination, organization, thorough))
+            _organization(examination, organization, thorough)
             if examination.stopped:
                 return examination
         named_resources.funded_account(examination)
@@ -47,8 +46,6 @@ def examine(
             named_resources.organizations_are_one(examination)
             named_resources.other_customer(examination)
             query_is_rewritten(examination, target.primary)
-            if (first := created[0]) is not None:
-                named_resources.stateless_mock(examination, first, examination.created(target.primary))
         return examination
 
 
@@ -69,19 +66,19 @@ def examine_value(target: Target, table: str, key: str) -> Diagnosis | None:
 
 def _organization(
     examination: Examination, organization: Organization, thorough: bool, last: str = "customer_id"
-) -> Exchange | None:
-    """Checks that an organization's requests reach its customer; returns the created account, if any. `last`
-    is the last key that is no placeholder."""
+) -> None:
+    """Checks that an organization's requests reach its customer. `last` is the last key that is no
+    placeholder."""
     listed = examination.listed(organization)
     good = listed.succeeded and listed.document is not MISSING
     if good and not thorough:
-        return None
+        return
     if listed.failure in (*connection.UNREACHABLE, Failure.TIMED_OUT):
         connection.no_answer(examination, listed)
-        return None
+        return
     created = examination.created(organization)
     if created.succeeded and created.document is not MISSING:
-        return created
+        return
     if good:
         if created.error_code == "invalid_signature":
             body_is_rewritten(examination, organization, created)
@@ -93,4 +90,3 @@ def _organization(
         unauthenticated(examination, organization, listed)
     elif last == "customer_id" and listed.status == created.status and listed.status in (403, 404):
         named_resources.customer_refused(examination, organization, (listed, created))
-    return None

@@ -110,17 +110,3 @@ def _shown(examination: Examination, account: str) -> Exchange | None:
         if answer.status not in (403, 404):
             return answer
     return None
-
-
-def stateless_mock(examination: Examination, first: Exchange, second: Exchange) -> None:
-    """Diagnoses a mock without state: two creates return one id, and invalid credentials are accepted."""
-    primary = examination.target.primary
-    if not (first.succeeded and second.succeeded) or first.get("id") != second.get("id"):
-        return
-    if examination.listed(replace(primary, api_key="no-such-key", secret="no-such-secret")).succeeded:
-        examination.found(
-            "stateless mock",
-            f"{examination.target.base_url} looks like a stateless mock: two new accounts have one id, and "
-            "made-up credentials are accepted. Nothing that it answers tells of a server; give the address "
-            "of the real one.",
-        )

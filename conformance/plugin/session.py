@@ -21,7 +21,7 @@ import pytest
 from msgspec.structs import replace
 
 from conformance._files import TEST_FOLDERS, InputError, shortest
-from conformance._text import count, duration, milliseconds, printable
+from conformance._text import count, duration, printable
 from conformance.checks.check import CHECKS
 from conformance.contract.rules import Level
 from conformance.fuzz import load_tests
@@ -41,9 +41,6 @@ from conformance.world.samples import run_label
 
 #: pytest-xdist's name of the phase of a test whose process died.
 CRASHED = "???"
-
-#: The outcome of a test that violates rules which do not fail the run: pytest's category, letter and word.
-WARNED = "warned", "w", ("WARNED", {"yellow": True})
 
 _DIED = "the process that ran the check died: it was killed, perhaps for its memory"
 
@@ -173,11 +170,6 @@ class Session:
         for key in job.cells:
             self.ledger.add(Cell(*key).concluded(job.judged.name, Inconclusive(_DIED, "Run it again.")))
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        verdict = dict(getattr(report, "user_properties", ())).get("verdict")
-        return WARNED if verdict == "warning" and report.when == "call" and report.passed else None
-
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         if packed := getattr(node, "workeroutput", {}).get(LEDGER):
@@ -186,10 +178,7 @@ class Session:
 
     def _pace(self, seconds: float) -> str:
         """The progress after so many seconds."""
-        parts = [duration(seconds), count(self.ledger.sent, "request")]
-        if middle := sorted(row.p50 for row in list(self.ledger.latency.values()) if row.p50):
-            parts.append(f"answers in {milliseconds(middle[len(middle) // 2])}")
-        return ", ".join(parts)
+        return f"{duration(seconds)}, {count(self.ledger.sent, 'request')}"
 
     @contextlib.contextmanager
     def _noting(self, place: str) -> Iterator[None]:

@@ -176,7 +176,6 @@ def mock(request: httpx.Request) -> httpx.Response | None:
         ),
         (with_query, "query is rewritten"),
         (posts, "body is rewritten"),
-        (mock, "stateless mock"),
         (mock, "one organization twice"),
     ],
     ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",

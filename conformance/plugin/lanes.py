@@ -75,7 +75,7 @@ class Lanes:
 
         def turn(each: tuple[str, Job]) -> int:
             # One lane keeps the order in which pytest asks.
-            return each[1].turn if self._count > 1 else not each[1].waits
+            return each[1].turn if self._count > 1 else not each[1].judged.waits
 
         for nodeid, job in sorted(jobs.items(), key=turn):
             self._futures[nodeid] = self._queued(job)
@@ -202,7 +202,7 @@ class Runner:
         of them that look back on the run find at its end what is old enough."""
         jobs = {item.nodeid: job for item in session.items if (job := job_of(item)) is not None}
         if self._options.worker:
-            jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits}
+            jobs = {nodeid: job for nodeid, job in jobs.items() if job.judged.waits}
         if not session.testsfailed:
             self._lanes.begin(jobs)
 

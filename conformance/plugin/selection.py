@@ -51,30 +51,20 @@ class Job:
         return self.judged.cells(self.parameter)
 
     @property
-    def waits(self) -> bool:
-        """True for a check that begins before the others, which run while it waits."""
-        return self.judged.waits
-
-    @property
     def turn(self) -> int:
         """When several lanes begin it: first what waits, then what others wait for or takes longest; at last
         what may crash a server, the longest first."""
-        if self.waits or self.judged.early:
-            return 0 if self.waits else 1
-        if self.judged.generated:
-            return 3
-        return 4 if self.judged.name.startswith(HOSTILE) else 2
-
-    @property
-    def last(self) -> bool:
-        """True for a check that judges what the run has sent."""
-        return self.judged.last
+        judged = self.judged
+        if judged.waits or judged.early:
+            return 0 if judged.waits else 1
+        return 3 if judged.generated else 4 if judged.name.startswith(HOSTILE) else 2
 
     @property
     def standing(self) -> tuple[bool, ...]:
         """Its place in the order of a run: checks come before those that judge what the run has sent, those
         that may crash a server, generated requests, and those that wait."""
-        return self.waits, self.judged.generated, self.judged.name.startswith(HOSTILE), self.last
+        judged = self.judged
+        return judged.waits, judged.generated, judged.name.startswith(HOSTILE), judged.last
 
     @property
     def properties(self) -> list[tuple[str, object]]:

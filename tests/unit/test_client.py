@@ -146,6 +146,14 @@ def test_unusual_answers_are_read(answer: bytes) -> None:
     assert not any(exchange.header("link") or exchange.header("x-trailer") for exchange in exchanges)
 
 
+@pytest.mark.parametrize("start", [b"304 Not Modified", b"204 No Content"])
+def test_bytes_beyond_an_answer_do_not_reach_the_next_answer(start: bytes) -> None:
+    with wire(answering(b"HTTP/1.1 " + start + b"\r\nContent-Length: 2\r\n\r\n{}and more", OK)) as server:
+        first, second = (connect(server).send(list_accounts()) for _ in range(2))
+    assert first.status == int(start[:3])
+    assert (second.status, second.attempts, second.error, len(server.requests)) == (200, 1, None, 2)
+
+
 @pytest.mark.parametrize(
     ("answer", "status"), [(b"HTTP/1.0 200 OK\r\n\r\n{}", 200), (b"HTTP/1.0 ", None)], ids=["whole", "half"]
 )

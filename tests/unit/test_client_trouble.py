@@ -11,25 +11,8 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire import budget
 from conformance.wire.messages import Call
 from conformance.world.sender import LOST_AFTER_TIMEOUTS
-from tests.support.callers import connect, list_accounts, run_at
-from tests.support.wire import OK, Reply, answering, wire
-
-# --------------------------------------------------------------------------- unusual answers
-
-
-@pytest.mark.parametrize(
-    "start", [b"HTTP/1.1 304 Not Modified\r\n", b"HTTP/1.1 204 No Content\r\n", b"HTTP/1.1 200 OK\r\n"]
-)
-def test_bytes_beyond_an_answer_do_not_reach_the_next_answer(start: bytes) -> None:
-    too_much = start + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}and more"
-
-    with wire(answering(too_much, OK)) as server:
-        client = connect(server)
-        first, second = client.send(list_accounts()), client.send(list_accounts())
-    assert first.status == int(start.split()[1])
-    assert (second.status, second.attempts, second.error) == (200, 1, None)
-    assert len(server.requests) == 2
-
+from tests.support.callers import list_accounts, run_at
+from tests.support.wire import OK, Reply, wire
 
 # --------------------------------------------------------------------------- lost connections
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -131,20 +130,27 @@ def operations_named(text: str, option: str = "--operation: ") -> list[str]:
     return names
 
 
-@functools.cache
-def _routes() -> list[tuple[re.Pattern[str], Operation]]:
-    return [
-        (re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(operation.path))), operation)
-        for operation in OPERATIONS.values()
-    ]
+#: The segments of each documented path -> its operationIds by method.
+_PATHS: dict[tuple[str, ...], dict[str, str]] = {}
+for _each in OPERATIONS.values():
+    _PATHS.setdefault(tuple(_each.path.split("/")[1:]), {})[_each.method] = _each.id
+
+
+def route(segments: Sequence[str]) -> tuple[Mapping[str, str], dict[str, str]] | None:
+    """The operationIds by method, and the path parameters, of a path in segments; None if there are none."""
+    for template, methods in _PATHS.items():
+        pairs = list(zip(template, segments, strict=False)) if len(template) == len(segments) else ()
+        if pairs and all(name == segment or name[0] == "{" for name, segment in pairs):
+            return methods, {name[1:-1]: segment for name, segment in pairs if name[0] == "{"}
+    return None
 
 
 def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
     """Finds the operation of a method and an unencoded path (from /v1 on), and its path parameters."""
-    for pattern, operation in _routes():
-        if operation.method == method and (parameters := pattern.fullmatch(path)):
-            return operation, parameters.groupdict()
-    return None
+    before, *segments = path.split("/")
+    methods, parameters = (None if before else route(segments)) or ({}, {})
+    there = method in methods and all(parameters.values())
+    return (OPERATIONS[methods[method]], parameters) if there else None
 
 
 # ---------------------------------------------------------------------- judging responses

@@ -166,28 +166,23 @@ def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
     return fields
 
 
-def compared(
-    at: Check, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
-) -> None:
-    """Judges that each element is shown as its create answered it (list.complete, about members)."""
+def compared(at: Check, created: Mapping[str, Exchange], exchanges: Sequence[Exchange]) -> None:
+    """Judges that each element on pages is shown as its create answered it (list.complete, about members), by
+    the first wrong value of each member."""
     # format.object judges `object`; background jobs may change MOVING.
     names = [name for name in item_fields(at.operation.id) if name != "object" and name not in MOVING]
     # A later default may replace an earlier one.
-    defaults = [identifier for identifier, origin in created.items() if origin.get("is_default") is True]
-    different: dict[str, tuple[Any, Exchange]] = {}
-    for item in items:
+    replaced = [own for own, origin in created.items() if origin.get("is_default") is True][:-1]
+    for page, item in [(each, item) for each in exchanges for item in objects(each.get("items"))]:
         origin = created.get(identity(item))
-        if origin is None or not isinstance(item, dict) or not isinstance(origin.document, dict):
+        known = origin.document if origin is not None else None
+        if origin is None or not isinstance(known, dict):
             continue
-        for name in names:
-            replaced = name == "is_default" and identity(item) in defaults[:-1]
-            shows = name in item and name in origin.document and not replaced
-            if shows and not _as_created(name, item[name], origin):
-                different.setdefault(name, (item[name], origin))
-    for name, (value, origin) in different.items():
-        pages = (exchange for exchange in exchanges if value in _values(exchange, origin, name))
-        page = next(pages, exchanges[0])
-        at.expect("list.complete", *shown_as_created("each element", name, page, origin))
+        shows = [name for name in names if name in item and name in known]
+        for name in [name for name in shows if not _as_created(name, item[name], origin)]:
+            if name != "is_default" or identity(item) not in replaced:
+                names.remove(name)
+                at.expect("list.complete", *shown_as_created("each element", name, page, origin))
 
 
 def _as_created(name: str, value: Any, origin: Exchange) -> bool:
@@ -198,15 +193,10 @@ def _as_created(name: str, value: Any, origin: Exchange) -> bool:
     return name == "created" and same_instant(value, answered)
 
 
-def _values(page: Exchange, origin: Exchange, name: str) -> list[Any]:
-    """Returns the member of the element on a page that a create made."""
-    items = objects(page.get("items"))
-    return [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
-
-
 def shown_as_created(what: str, name: str, page: Exchange, origin: Exchange) -> Judgement:
     """A page shows a member of an element as its create answered or sent it."""
-    answered, values = origin.get(name), _values(page, origin, name)
+    answered, items = origin.get(name), objects(page.get("items"))
+    values = [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
     expected = f"{name} of {what} as its create answered it: {show(answered)}"
     if not values:
         return expected, Unclear("the list does not show what was created"), page, origin

@@ -239,7 +239,7 @@ def _judge_walk(at: Check, lists: Filtered, filters: Parameters) -> None:
         sentence, lists.unfiltered, done.page_exchanges, lists.ids, only_leaves_out=True
     )
     at.expect(COMBINE, *fitting)
-    compared(at, done.items, lists.stock.created, done.page_exchanges)
+    compared(at, lists.stock.created, done.page_exchanges)
     known = len(set(done.ids)) == len(matching)
     if known:
         judge_totals(at, COMBINE, done.pages, len(matching), what)

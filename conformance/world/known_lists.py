@@ -67,12 +67,11 @@ class KnownList:
             return None
         stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
         # A pair that is taken is refused with another status than what is not there, or not yet.
-        pairs = TRAITS[self.create].unique_pair and not stop.cause
-        pairs = pairs and (self.refusal is None or self.refusal.status != 404)
+        taken = not stop.cause and (self.refusal is None or self.refusal.status != 404)
         return Inconclusive(
             f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
             + (f": {stop.reason}" if stop.reason else ""),
-            MORE_PAIRS if pairs else stop.remedy,
+            MORE_PAIRS if taken and TRAITS[self.create].unique_pair else stop.remedy,
             stop.cause,
         )
 
@@ -153,30 +152,29 @@ class KnownList:
     def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be
         eventually consistent, and replicas may differ."""
-        lag = self.fixture.run.lag
-        late, least = lag.waited > 0, 0
+        lag, least = self.fixture.run.lag, 0
+        late = lag.waited > 0
 
         def send(call: Call, purpose: str) -> Exchange:
             # Once: a replica that answers 404 lacks elements, too.
             return self.fixture.run.once(self.fixture.client, call, f"elements may show late: {purpose}")
 
-        def shown() -> set[str]:
+        def shows_all() -> bool:
             nonlocal late, least
-            ids, looks = set(self.created), 0
-            while ids >= self.created.keys() and looks < (_LOOKS_OF_LATE if late else _LOOKS):
+            for _ in range(_LOOKS_OF_LATE if late else _LOOKS):
                 read = walk(send, self.call)
                 if read.cut:
                     # The walk stops before the last page, which may hold the element.
-                    return set(self.created)
+                    return True
                 # Elements that other clients add meanwhile need not be counted.
                 least = least or max(len(set(read.ids)), len(self.created))
-                ids &= set(read.ids) if read.counts(least) else set()
-                looks += 1
-            late = late or not ids >= self.created.keys()
-            return ids
+                if not (self.created.keys() <= {*read.ids} and read.counts(least)):
+                    late = True
+                    return False
+            return True
 
         if self.created:
-            lag.eventually(self.operation, shown, lambda ids: ids >= self.created.keys())
+            lag.eventually(self.operation, shows_all, bool)
 
     def wait(self) -> None:
         """Waits until an element created next must have a later `created`."""

@@ -99,11 +99,6 @@ class Account:
     def account_id(self) -> str:
         return self._account_id or identifier(self.account)
 
-    def works_in(self, account_id: str) -> bool:
-        """True if the fixture has an account and this is its id."""
-        opened = self.cache.find(("account",))
-        return account_id in (self._account_id, opened and opened.get("id"))
-
     @property
     @once
     def beneficiary(self) -> Exchange:
@@ -137,8 +132,12 @@ class Account:
         """The payee of a payout that the server accepts: this fixture's own, or that of the target file if
         only that is paid. Tried once in a run."""
         primary = self.run.target.primary
-        vetted = primary.beneficiary_id and primary.payout_destination_id
-        if not vetted or not self.works_in(str(primary.funded_account_id)):
+        opened, vetted = (
+            self.cache.find(("account",)),
+            primary.beneficiary_id and primary.payout_destination_id,
+        )
+        funded = str(primary.funded_account_id) in (self._account_id, opened and opened.get("id"))
+        if not vetted or not funded:
             return self._own_payee
         return self.run.common.cache.get("payee", self._vetted_payee) or self._own_payee
 

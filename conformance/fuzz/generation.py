@@ -8,7 +8,6 @@ stated limit only. Path parameters and headers come from fixtures and odd_reques
 
 from __future__ import annotations
 
-import json
 import string
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +21,6 @@ from schemathesis import Case as GeneratedCase
 from schemathesis import GenerationMode
 from schemathesis.schemas import BaseSchema
 
-from conformance.contract import json_text
 from conformance.contract.fields import FREE_TEXT, UNIQUE, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.traits import TRAITS
@@ -59,7 +57,7 @@ def described(operation: str, view: str, valid: ValidBody | None) -> dict[str, A
     item: dict[str, Any] = {"operationId": operation, "responses": {"2XX": {"description": "Done."}}}
     if own.query_parameters:
         item["parameters"] = [
-            {"name": name, "in": "query", "schema": _PLAIN_QUERY[name] if view == ACCEPT else _bare(schema)}
+            {"name": name, "in": "query", "schema": _PLAIN_QUERY[name] if view == ACCEPT else schema}
             for name, schema in own.query_parameters.items()
         ]
     if valid is not None:
@@ -80,17 +78,6 @@ def load(title: str, paths: dict[str, Any]) -> BaseSchema:
     for each in (schema.config.generation, phases.fuzzing.generation, phases.stateful.generation):
         each.codec = None
     return schema
-
-
-def _bare(schema: Any) -> Any:
-    """A schema without its annotations."""
-    if isinstance(schema, dict):
-        return {
-            key: _bare(value)
-            for key, value in schema.items()
-            if not key.startswith("x-") and key != "description"
-        }
-    return [_bare(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _body(described: Operation, view: str, valid: ValidBody) -> dict[str, Any]:
@@ -188,7 +175,7 @@ def generated(operation: str, valid: ValidBody | None) -> Iterator[SearchStrateg
 @st.composite
 def _sendable(draw: DrawFn, operation: str, cases: SearchStrategy[GeneratedCase[Any]]) -> Case:
     try:
-        return case_of(operation, draw(cases), raw=draw(st.booleans()))
+        return case_of(operation, draw(cases))
     except UnicodeEncodeError:
         # Before 4.32 schemathesis generates surrogates where there is no codec.
         hypothesis.reject()
@@ -199,8 +186,8 @@ def prepared(generated: GeneratedCase[Any]) -> requests.PreparedRequest:
     return requests.Request(**generated.as_transport_kwargs(base_url="http://localhost")).prepare()
 
 
-def case_of(operation: str, generated: GeneratedCase[Any], raw: bool = False) -> Case:
-    """A case with query and body of a generated one; with `raw`, letters in JSON are not escaped."""
+def case_of(operation: str, generated: GeneratedCase[Any]) -> Case:
+    """A case with query and body of a generated one."""
     request = prepared(generated)
     body = request.body.encode("utf-8", "surrogatepass") if isinstance(request.body, str) else request.body
     kind = request.headers.get("Content-Type")
@@ -209,14 +196,6 @@ def case_of(operation: str, generated: GeneratedCase[Any], raw: bool = False) ->
         "",
         path=own_path(operation),
         query=request.path_url.partition("?")[2],
-        body=_unescaped(body) if raw and isinstance(body, bytes) else body,
+        body=body,
         content_type=kind.decode("latin-1") if isinstance(kind, bytes) else kind,
     )
-
-
-def _unescaped(body: bytes) -> bytes:
-    """Unescapes non-ASCII letters in JSON, which schemathesis always escapes; other bodies stay."""
-    try:
-        return json.dumps(json_text.load(body.decode("utf-8")), ensure_ascii=False).encode("utf-8")
-    except ValueError:
-        return body

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import yaml
 
 from conformance._files import InputError
+from conformance._records import says
 from conformance._text import meant
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -45,24 +46,25 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of the catalogue.
+    """A rule of the catalogue."""
 
-    `needs` names what the target file must offer (`secondary`: a second organization, `other_customer`: a
-    second customer). `follows` names rules whose violation usually causes this one's; reports show both as
-    one cause. `quote` is the sentence of the specification behind the rule, empty if whole sections state it.
-    `client` is the requirement on a client's requests, empty if the rule binds servers only.
-    """
-
-    id: str
-    section: tuple[str, ...]
-    level: Level
-    statement: str
-    operations: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    follows: tuple[str, ...] = ()
-    quote: str = ""
-    sides: tuple[Side, ...] = (Side.SERVER,)
-    client: str = ""
+    id: Annotated[str, says("The rule's id, which never changes its meaning.")]
+    section: Annotated[tuple[str, ...], says("Sections of the specification.")]
+    level: Annotated[Level, says("How firmly the specification states it.")]
+    statement: Annotated[str, says("What the rule demands.")]
+    operations: Annotated[tuple[str, ...], says("The operations that it is about.")]
+    needs: Annotated[
+        tuple[str, ...],
+        says(
+            "What a target must offer: secondary, a second organization; other_customer, a second customer."
+        ),
+    ] = ()
+    follows: Annotated[
+        tuple[str, ...], says("Rules which, when broken, usually break this one along with them.")
+    ] = ()
+    quote: Annotated[str, says("The specification's words behind it; empty if whole sections say it.")] = ""
+    sides: Annotated[tuple[Side, ...], says("Whom it binds.")] = (Side.SERVER,)
+    client: Annotated[str, says("What it demands of a client's requests; empty if it binds none.")] = ""
 
 
 def load_yaml(path: Path) -> Any:

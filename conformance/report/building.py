@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from conformance import __version__
@@ -21,10 +21,8 @@ from conformance.report.document import (
     FORMAT,
     KNOWN,
     Document,
-    RuleRecord,
     RunRecord,
     SuiteRecord,
-    TargetRecord,
 )
 from conformance.report.evidence import document_exchanges
 from conformance.report.known_failures import KnownFailures
@@ -58,7 +56,7 @@ def build(
         verdict=decision.record,
         counts=_counts(ledger.cells),
         operations=tuple(OPERATIONS),
-        rules=tuple(msgspec.convert(rule, RuleRecord, from_attributes=True) for rule in rules.values()),
+        rules=tuple(rules.values()),
         cells=ledger.cells,
         causes=decision.causes,
         known_failures=decision.known_failures,
@@ -97,10 +95,10 @@ def _run(ledger: Ledger, run: RunRecord, redactor: Redactor) -> RunRecord:
     )
 
 
-def _target(target: Target) -> TargetRecord:
-    plain = mapped(target.to_plain(), Redactor(target).clean)
+def _target(target: Target) -> dict[str, Any]:
+    plain: dict[str, Any] = mapped(target.to_plain(), Redactor(target).clean)
     for organization in target.organizations:
         part = plain[organization.name]
         part["api_key"] = abbreviated(organization.api_key)
         del part["secret"]
-    return msgspec.convert(plain, TargetRecord)
+    return plain

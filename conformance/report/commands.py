@@ -83,7 +83,7 @@ def resend(exchange: ExchangeRecord, document: Document) -> str:
     if document.target is None or document.run.embedded or not call or body.cut or auth.keys() & _UNSENT:
         return ""
     options = document.run.options
-    base_url = options.get("base-url") or ("" if "target" in options else document.target.base_url)
+    base_url = options.get("base-url") or ("" if "target" in options else document.target["base_url"])
     command = ["conformance", "sign", "--curl", exchange.method, base_url.rstrip("/") + str(call["target"])]
     command += _options({"target": options["target"]} if options.get("target") else {})
     command += ["--organization", "secondary"] if exchange.organization == "secondary" else []

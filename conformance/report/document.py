@@ -15,7 +15,7 @@ import msgspec
 
 from conformance._records import Count, Seconds, says
 from conformance._records import schema as records_schema
-from conformance.contract.rules import Level, Side
+from conformance.contract.rules import Level, Rule, Side
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
@@ -83,27 +83,6 @@ class RunRecord(msgspec.Struct, frozen=True):
     )
 
 
-class TargetRecord(msgspec.Struct, frozen=True):
-    """The server that was judged."""
-
-    base_url: Annotated[str, says("Everything before /v1.")]
-    primary: Annotated[
-        Mapping[str, str | None], says("The organization under test, its API key abbreviated, no secret.")
-    ]
-    secondary: Annotated[
-        Mapping[str, str | None] | None, says("Another organization likewise, if there is one.")
-    ]
-    features: Annotated[
-        Mapping[str, bool | None], says("What the target file declares; null where it says nothing.")
-    ]
-    array_style: Annotated[str, says("How several statuses are sent: repeat, comma or brackets.")]
-    samples: Annotated[Mapping[str, Any], says("What the target file lays over the suite's sample requests.")]
-    limits: Annotated[
-        Mapping[str, float | None],
-        says("What the run might ask of the server, by option or target file; null: the suite's own."),
-    ] = {}
-
-
 class VerdictRecord(msgspec.Struct, frozen=True):
     """The verdict of the run."""
 
@@ -135,20 +114,6 @@ class VerdictRecord(msgspec.Struct, frozen=True):
         return VERDICTS[self.name][1]
 
 
-class RuleRecord(msgspec.Struct, frozen=True):
-    """A rule of the catalogue."""
-
-    id: Annotated[str, says("The rule's id, which never changes its meaning.")]
-    section: Annotated[tuple[str, ...], says("Sections of the specification.")]
-    level: Annotated[Level, says("How firmly the specification states it.")]
-    statement: Annotated[str, says("What the rule demands.")]
-    operations: Annotated[tuple[str, ...], says("The operations that it is about.")]
-    needs: Annotated[tuple[str, ...], says("What a target must offer for it to be exercised.")]
-    follows: Annotated[
-        tuple[str, ...], says("Rules which, when broken, usually break this one along with them.")
-    ]
-
-
 class KnownFailureRecord(msgspec.Struct, frozen=True):
     """An entry of the list of known failures."""
 
@@ -178,7 +143,8 @@ class Document(msgspec.Struct, frozen=True):
     suite: Annotated[SuiteRecord, says("The suite that ran.")]
     run: Annotated[RunRecord, says("How the run went.")]
     target: Annotated[
-        TargetRecord | None, says("The server that was judged, without secrets; API keys are abbreviated.")
+        Mapping[str, Any] | None,
+        says("The server that was judged, as in a target file; API keys are abbreviated, secrets left out."),
     ]
     verdict: Annotated[VerdictRecord, says("The verdict of the run, which the command exits with.")]
     counts: Annotated[
@@ -186,7 +152,7 @@ class Document(msgspec.Struct, frozen=True):
         says("Level -> verdict -> number of cells; known failures count as such, and as no other verdict."),
     ]
     operations: Annotated[tuple[str, ...], says("The operations of the contract, in its order.")]
-    rules: Annotated[tuple[RuleRecord, ...], says("The catalogue as the run had it.")]
+    rules: Annotated[tuple[Rule, ...], says("The catalogue as the run had it.")]
     cells: Annotated[list[Cell], says("One for each rule on each operation that it is about.")]
     causes: Annotated[
         tuple[CauseRecord, ...],

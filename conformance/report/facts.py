@@ -38,7 +38,7 @@ def label(document: Document) -> str:
         return document.run.options.get("exec", "the clients of the sandbox")
     if document.run.embedded:
         return "the embedded reference server"
-    return document.target.base_url if document.target else "no target"
+    return document.target["base_url"] if document.target else "no target"
 
 
 def pace(document: Document) -> str:
@@ -95,11 +95,11 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
     ]
     if target:
         facts += [
-            ("Primary organization", _listed(target.primary)),
-            ("Secondary organization", _listed(target.secondary or {})),
-            ("Declared features", _listed(target.features)),
-            ("Several statuses", target.array_style),
-            ("Limits", _listed({name: f"{value:g}" for name, value in target.limits.items() if value})),
+            ("Primary organization", _listed(target["primary"])),
+            ("Secondary organization", _listed(target["secondary"] or {})),
+            ("Declared features", _listed(target["features"])),
+            ("Several statuses", target["array_style"]),
+            ("Limits", _listed({name: f"{value:g}" for name, value in target["limits"].items() if value})),
         ]
     return [
         (name, value) for name, value in (*facts, ("Created and left behind", created(document))) if value

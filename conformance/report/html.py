@@ -20,13 +20,13 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from conformance._text import clean, count, milliseconds, one_line, visible
-from conformance.contract.rules import chapter, section_order, section_title
+from conformance.contract.rules import Rule, chapter, section_order, section_title
 from conformance.judge.cells import Cell, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report import facts
 from conformance.report.beside import beside
 from conformance.report.commands import again, resend
-from conformance.report.document import KNOWN, Document, RuleRecord
+from conformance.report.document import KNOWN, Document
 from conformance.report.evidence import PAGE_BODY, page_exchanges, wrong_exchange
 from conformance.report.sections import Cause, choices, sections, where
 from conformance.report.transcript import answer_lines, request_lines
@@ -134,7 +134,7 @@ def _values(document: Document) -> dict[str, Any]:
 
 
 def _rule(
-    rule: RuleRecord, cells: list[Cell], anchors: Mapping[tuple[str, str], str], evidence: PageExchanges
+    rule: Rule, cells: list[Cell], anchors: Mapping[tuple[str, str], str], evidence: PageExchanges
 ) -> dict[str, Any]:
     """A rule with its cells; alike cells are one row."""
     tally = Counter(cell.verdict for cell in cells)

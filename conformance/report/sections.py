@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance._text import count, listed, one_line, visible
+from conformance.contract.rules import Rule
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report.commands import reproduction
-from conformance.report.document import CauseRecord, Document, RuleRecord
+from conformance.report.document import CauseRecord, Document
 from conformance.report.evidence import probe
 from conformance.report.verdict import gating
 
@@ -119,7 +120,7 @@ class Cause:
     page."""
 
     record: CauseRecord
-    rule: RuleRecord
+    rule: Rule
     cells: tuple[Cell, ...]
     failing: bool
     anchor: str

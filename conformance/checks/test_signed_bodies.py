@@ -28,19 +28,6 @@ def lettered(engine: Engine) -> dict[str, Any]:
     return {**engine.document(), engine.traits.free_text: f"conformance {marker()} {LETTERS}"}
 
 
-def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """The same JSON object in other bytes, with the differences in words."""
-    document = json.loads(body)
-    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
-    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
-    yield "with a line feed after it", body + b"\n"
-
-
-def half(body: bytes) -> bytes:
-    """The first half of a body, cut between characters."""
-    return body[: len(body) // 2].decode(errors="ignore").encode()
-
-
 _OF_BODIES = (
     "no body",
     "hashed body",
@@ -85,13 +72,17 @@ def test_body_is_signed(engine: Engine) -> Iterator[Case]:
         name = f"a body declared as {kind}, signed as empty"
         yield engine.case(rule, name, content_type=kind, auth=Auth(signed_body=b""))
     padded = body.ljust(2 * FIRST)
-    yield signed("a body of which half was signed", padded, half(padded))
+    yield signed("a body of which half was signed", padded, padded[:FIRST])
     name = "a long body with its last byte changed after signing"
     yield signed(name, body + b" " * 9000 + b"\n", body + b" " * 9001)
     if len(document) > 1:
         name = "a body signed with its members in another order"
         yield signed(name, body, to_json(dict(reversed(document.items()))))
-    for how, other in reworded(body):
+    for how, other in (
+        ("with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()),
+        ("with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()),
+        ("with a line feed after it", body + b"\n"),
+    ):
         yield signed(f"a body sent {how}, signed without that", other, body)
 
 

@@ -16,7 +16,7 @@ from conformance.judge.oracle import Reason
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE, bodies
-from conformance.world.calls import call, identifier
+from conformance.world.calls import identifier
 from conformance.world.case import Case
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker, other_value
@@ -150,10 +150,6 @@ class DefectiveBodies(Engine):
     def defective(self, rule: str, name: str, body: Body) -> Case:
         """Builds a case with this body, whose name tells the shape of others than the first."""
         return self.case(rule, f"{name} in {self.where}" if self.where else name, body=to_json(body))
-
-    def send_body(self, body: Any, name: str) -> Exchange:
-        """Sends a body without judging the answer."""
-        return self.send(call(self.operation, self.ids, body), name)
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
         if self.stop and answer.refused:

@@ -165,7 +165,7 @@ def test_status_of_a_field_failure(at: Check) -> None:
         question, body = "a field of the wrong type", {required.name: [engine.good(required.name)]}
     else:
         question, body = "a missing required field", engine.without(required.name)
-    at.record("http.validation-status", engine.send_body(body, question))
+    at.record("http.validation-status", engine.send(call(engine.operation, engine.ids, body), question))
 
 
 # ---------------------------------------------------------------------- choices and codes

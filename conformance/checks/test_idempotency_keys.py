@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from conformance.checks.auth_probes import AuthProbes, earliest
 from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine
@@ -19,7 +17,6 @@ from conformance.contract.rules import RULES
 from conformance.contract.signing import NAME_CASES
 from conformance.wire.forms import decimal, new_key, other_digit
 from conformance.wire.messages import Exchange
-from conformance.world.case import Case
 from conformance.world.samples import other_end
 
 RULE = "idempotency.key-accepted"
@@ -41,10 +38,13 @@ def test_missing_key(at: Check) -> None:
         at.accept(valid, "the same request with a key")
 
 
-def invalid_keys(engine: Engine, body: bytes | None) -> Iterator[Case]:
-    """Yields requests with this body and keys that are not a UUID."""
-    key = new_key()
-    for name, wrong in (
+@check("idempotency.key-invalid", UNTOUCHED)
+def test_invalid_key(at: Check) -> None:
+    """A key that is not a UUID is refused with invalid_idempotency_key and has no effect; with a UUID the
+    request is accepted."""
+    fixture = at.account(fresh=at.operation.traits.once)
+    engine, valid, key = Engine(at, lambda: fixture), fixture.call(at.operation.id), new_key()
+    forms = (
         ("the key 123", "123"),
         ("a UUID without its last character", key[:-1]),
         ("a UUID with one character more", key + "0"),
@@ -57,17 +57,10 @@ def invalid_keys(engine: Engine, body: bytes | None) -> Iterator[Case]:
         # Some APIs accept such keys, which sort by time.
         ("a ULID", f"01{decimal(24)}"),
         ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
-    ):
-        yield engine.case("idempotency.key-invalid", name, key=wrong, body=body)
-
-
-@check("idempotency.key-invalid", UNTOUCHED)
-def test_invalid_key(at: Check) -> None:
-    """A key that is not a UUID is refused with invalid_idempotency_key and has no effect; with a UUID the
-    request is accepted."""
-    fixture = at.account(fresh=at.operation.traits.once)
-    engine, valid = Engine(at, lambda: fixture), fixture.call(at.operation.id)
-    engine.batch(invalid_keys(engine, valid.body), [engine], what="requests with an invalid Idempotency-Key")
+    )
+    rule = "idempotency.key-invalid"
+    cases = [engine.case(rule, name, key=wrong, body=valid.body) for name, wrong in forms]
+    engine.batch(cases, [engine], what="requests with an invalid Idempotency-Key")
     at.accept(valid, "the same request with a UUID as key")
 
 

@@ -259,17 +259,18 @@ def test_exactly_the_maximum(at: Check) -> None:
 
 
 def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str) -> None:
-    rule, what = "fields.max-length-accepted", f"{field.name} of {len(value)} characters, its maximum,"
-    if not value.isascii():
-        what = f"{field.name} of {len(value)} non-ASCII letters, its maximum,"
-    answer = at.send(_call(at, invalid, {field.name: value}), what)
-    if answer.refused and field.name == "email":
-        long_name = _call(at, invalid, {"email": email_with_long_name()})
-        if not at.send(long_name, "email with 65 characters before the @").succeeded:
-            value, what = email(254), "email of 254 characters, as long as RFC 5321 allows,"
-            answer = at.send(_call(at, invalid, {"email": value}), what)
+    rule, scripts = "fields.max-length-accepted", "fields.other-scripts"
+
+    def send(value: str) -> Exchange:
+        signs = "characters" if value.isascii() else "non-ASCII letters"
+        return at.send(_call(at, invalid, {field.name: value}), f"{field.name} of {len(value)} {signs}")
+
+    answer = send(value)
+    if answer.refused and field.name == "email" and not send(email_with_long_name()).succeeded:
+        # As long as RFC 5321 allows.
+        answer = send(email(254))
     if invalid.stop and not answer.succeeded:
-        invalid.unclear(rule, what, answer)
+        invalid.unclear(rule, answer.purpose, answer)
         return
     if answer.refused and not answer.throttled:
         shorter = _call(at, invalid, {})
@@ -278,28 +279,19 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
             shorter = shorter.with_field("amount", answer.call.document["amount"])
         control = at.send(shorter, "the same body with a shorter value")
         if not control.succeeded:
-            reason = f"{what} was refused, but so was a shorter one"
+            reason = f"{answer.purpose} was refused, but so was a shorter one"
             at.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
             return
         if field.name in FORMED:
             return
-        if not value.isascii() and not _takes_other_scripts(at, invalid, field):
-            what = f"{field.name} of {len(value)} characters, its maximum,"
-            answer = at.send(_call(at, invalid, {field.name: plain(field)}), what)
+        short = send(letters(SHORT)) if not value.isascii() else None
+        if short is not None and at.usable(scripts, short) and not at.accepted(scripts, short):
+            answer = send(plain(field))
     elif answer.succeeded and not value.isascii():
-        at.accepted("fields.other-scripts", answer)
+        at.accepted(scripts, answer)
     if at.accepted(rule, answer):
-        got = _spoilt(answer, field.name)
-        at.expect(rule, f"{what} to come back whole", got, answer)
-
-
-def _takes_other_scripts(at: Check, invalid: DefectiveBodies, field: Field) -> bool:
-    """Judges a short text of non-ASCII letters; True if it was accepted, or the answer says nothing."""
-    what = f"{field.name} of {SHORT} non-ASCII letters"
-    answer = at.send(_call(at, invalid, {field.name: letters(SHORT)}), what)
-    if not at.usable("fields.other-scripts", answer):
-        return True
-    return at.accepted("fields.other-scripts", answer)
+        expected = f"{answer.purpose}, to come back whole"
+        at.expect(rule, expected, _spoilt(answer, field.name), answer)
 
 
 def _spoilt(answer: Exchange, name: str) -> str:
@@ -325,11 +317,10 @@ def _call(at: Check, invalid: DefectiveBodies, changes: dict[str, Any]) -> Call:
 @check("fields.max-length-astral")
 def test_characters_outside_the_basic_plane(at: Check) -> None:
     """Records whether a character outside the basic plane counts once or twice towards a maximum."""
-    rule, limit = "fields.max-length-astral", 255
-    invalid = DefectiveBodies(at)
+    invalid, limit = DefectiveBodies(at), 255
     for count in (limit, limit // 2):
         what = f"{count} characters outside the basic plane, {limit} being the maximum"
         answer = at.send(_call(at, invalid, {"name": _ASTRAL * count}), what)
-        at.record(rule, answer)
+        at.record("fields.max-length-astral", answer)
         if answer.succeeded:
             break

@@ -161,8 +161,9 @@ class OthersPayAtFirst(OthersPay):
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
         self.until = self.until or ctx.now + 2_000_000
-        others = super() if ctx.now < self.until else super(OthersPay, self)
-        return others.balances(ctx, record)
+        if ctx.now < self.until:
+            return super().balances(ctx, record)
+        return super(OthersPay, self).balances(ctx, record)
 
 
 def test_a_disturbed_round_is_repeated_after_a_wait() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from conformance.checks.test_signed_bodies import reworded
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.judge import effects
@@ -88,12 +87,6 @@ def test_odd_bodies_hold_the_valid_one(bodies: Derived) -> None:
     for odd in bodies.odd():
         if odd.reason not in illegal:
             assert strictly(odd.value).keys() >= bodies.document.keys(), odd.reason
-
-
-@each_sample
-def test_reworded_bodies_are_the_same_json(bodies: Derived) -> None:
-    for name, body in reworded(bodies.valid):
-        assert json.loads(body) == bodies.document, name
 
 
 def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:

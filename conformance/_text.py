@@ -112,6 +112,11 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(folded[each] for each in found)}?" if found else ""
 
 
+def mistake(place: str, error: BaseException, text: Callable[[str], str] = str) -> str:
+    """An exception of the suite itself, with the place of the run where it was raised; `text` redacts it."""
+    return text(f"{place}: {type(error).__name__}: {error}")[:500]
+
+
 def duration(seconds: float) -> str:
     """`0.4 s`, `12 s`, `3 min 5 s`."""
     if seconds < 10:

@@ -22,6 +22,7 @@ import msgspec
 import pytest
 
 from conformance._private import serialize_parsing
+from conformance._text import mistake
 from conformance.fuzz.exploration import DEFAULT_EXAMPLES, FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.plugin.options import Options
@@ -268,8 +269,7 @@ class Runner:
         try:
             return self._lanes.stop(interrupted)
         except Exception as error:
-            return Ledger(errors=[f"the end of the run: {type(error).__name__}: {error}"[:500]])
+            return Ledger(errors=[mistake("the end of the run", error)])
 
     def _described(self, item: pytest.Item, error: BaseException) -> str:
-        text = f"{item.nodeid.rpartition('/')[2]}: {type(error).__name__}: {error}"
-        return self._redactor.clean(text)[:500]
+        return mistake(item.nodeid.rpartition("/")[2], error, self._redactor.clean)

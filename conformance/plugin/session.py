@@ -21,7 +21,7 @@ import pytest
 from msgspec.structs import replace
 
 from conformance._files import TEST_FOLDERS, InputError, shortest
-from conformance._text import count, duration, printable
+from conformance._text import count, duration, mistake, printable
 from conformance.checks.check import CHECKS
 from conformance.contract.rules import Level
 from conformance.fuzz import load_tests
@@ -186,7 +186,7 @@ class Session:
         try:
             yield
         except Exception as error:
-            self._fail(f"{place}: {type(error).__name__}: {error}")
+            self._fail(mistake(place, error))
 
     def _fail(self, error: str) -> None:
         """Notes an error of the suite itself."""

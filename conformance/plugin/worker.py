@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from conformance._text import mistake
 from conformance.checks import presence
 from conformance.checks.check import CheckDefinition, run_check
 from conformance.contract.needs import UNBUILT
-from conformance.fuzz.exploration import Exploration, FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.cells import EVERY_RESPONSE, Cell
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import LOST
@@ -121,34 +122,29 @@ class Worker:
 
     def judge(self, job: Job) -> JobOutcome:
         """Runs a job; an exception of the suite is in the outcome and its ledger."""
-        begin = time.perf_counter()
+        begin, outcome = time.perf_counter(), JobOutcome(Ledger())
         self.busy += 1
         try:
-            outcome = self._judge(job)
+            try:
+                outcome.own = [cell.cleaned(self.run.redactor.clean) for cell in self._cells(job)]
+            finally:
+                # With an error, too: it counts what was sent.
+                outcome.ledger = self.ledger(outcome.own)
+        except Exception as error:
+            outcome.error = error
+            outcome.ledger.errors.append(mistake(job.title, error, self.run.redactor.clean))
         finally:
             self.busy -= 1
         outcome.seconds = time.perf_counter() - begin
         return outcome
 
-    def _judge(self, job: Job) -> JobOutcome:
-        outcome = JobOutcome(Ledger())
-        try:
-            outcome.own = [cell.cleaned(self.run.redactor.clean) for cell in self._cells(job)]
-        except Exception as mistake:
-            outcome.error = mistake
-        try:
-            # With an error, too: it counts what was sent.
-            outcome.ledger = self.ledger(outcome.own)
-        except Exception as mistake:
-            outcome.error = outcome.error or mistake
-        if outcome.error is not None:
-            outcome.ledger.errors.append(self._described(job.title, outcome.error))
-        return outcome
-
     def _cells(self, job: Job) -> list[Cell]:
         if isinstance(job.judged, CheckDefinition):
             return self.run_check(job.judged, job.parameter)[0]
-        return self.explore(job.judged, job.parameter)
+        cells = presence.explained(self.run, job.judged.function(self.run, job.parameter, self.settings), ())
+        for violation in itertools.chain.from_iterable(cell.violations for cell in cells):
+            violation.examples = self.settings.examples
+        return self._asked_for(cells)
 
     def run_check(self, check: CheckDefinition, operation: str) -> tuple[list[Cell], list[int]]:
         """Runs a check; returns its selected cells and its exchanges. Violations are confirmed."""
@@ -178,13 +174,6 @@ class Worker:
         self.run.include(alone)
         self._confirming -= time.monotonic() - begin
 
-    def explore(self, exploration: Exploration, part: str) -> list[Cell]:
-        """The cells of an exploration."""
-        cells = presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
-        for violation in itertools.chain.from_iterable(cell.violations for cell in cells):
-            violation.examples = self.settings.examples
-        return self._asked_for(cells)
-
     def _asked_for(self, cells: Iterable[Cell]) -> list[Cell]:
         """The selected cells: a check may cite more rules."""
         return [cell for cell in cells if self.scope.covers(*cell.key)]
@@ -192,9 +181,6 @@ class Worker:
     def interrupt(self) -> None:
         """Ends the requests that are under way, and sends no more; called from another thread."""
         self.run.interrupt("the run was interrupted")
-
-    def _described(self, title: str, error: Exception) -> str:
-        return self.run.redactor.clean(f"{title}: {type(error).__name__}: {error}")[:500]
 
     # ------------------------------------------------------------------ ledgers
 
@@ -204,7 +190,7 @@ class Worker:
         try:
             ledger = self.ledger(last=True)
         except Exception as error:
-            ledger = Ledger(errors=[self._described("the rules of every response", error)])
+            ledger = Ledger(errors=[mistake("the rules of every response", error, self.run.redactor.clean)])
         self.run.record.clear()
         self.run.accepted.clear()
         return ledger

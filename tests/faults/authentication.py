@@ -109,11 +109,6 @@ def _of_query(name: str) -> Callable[[Context], str | None]:
     return lambda ctx: next(iter(parse_qs(ctx.query.decode()).get(name, ())), None)
 
 
-def _of_date(ctx: Context) -> str | None:
-    date = http_date(ctx.header(b"date"))
-    return None if date is None else str(int(date))
-
-
 def _token(ctx: Context) -> str | None:
     kind, _, token = (ctx.header(b"authorization") or "").partition(" ")
     return token if kind.lower() == "bearer" else None
@@ -161,7 +156,10 @@ faults["auth.missing-header"] |= {
                 signing.API_KEY,
                 lambda ctx: (ctx.header(b"cookie") or "").partition("api_key=")[2] or None,
             ),
-            "Date": (signing.TIMESTAMP, _of_date),
+            "Date": (
+                signing.TIMESTAMP,
+                lambda ctx: None if (date := http_date(ctx.header(b"date"))) is None else str(int(date)),
+            ),
             "X-Request-Id": (signing.NONCE, lambda ctx: ctx.header(b"x-request-id")),
         },
     ),

@@ -70,16 +70,19 @@ class KeepsOneDocument(Faulty):
 
     everywhere = True
 
-    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        changes = ctx.operation in (self.operation, "createPayoutDestination")
-        return contextlib.nullcontext() if changes else super().transaction(ctx)
+    def changes(self, ctx: Context) -> bool:
+        """Returns True if a request saves what it has read."""
+        return ctx.operation in (self.operation, "createPayoutDestination")
 
     def slow(self, ctx: Context) -> bool:
         """Returns True if a request reads first and saves last."""
         return self.here(ctx)
 
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if self.changes(ctx) else super().transaction(ctx)
+
     def act(self, ctx: Context) -> None:
-        if ctx.operation in (self.operation, "createPayoutDestination"):
+        if self.changes(ctx):
             pause(2 if self.slow(ctx) else 0.5)
         super().act(ctx)
 
@@ -168,29 +171,20 @@ faults["beneficiary.destinations"] |= {
 # ---------------------------------------------------------------------- disabling
 
 
-@fault("beneficiary.disable", each=("updateBeneficiary", "disableBeneficiary"))
-class SavesTheOldState(KeepsOneDocument):
-    """A PATCH or a disable saves all fields as they were when it read the beneficiary."""
-
-    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        changes = ctx.operation in ("updateBeneficiary", "disableBeneficiary")
-        return contextlib.nullcontext() if changes else super().transaction(ctx)
-
-    def slow(self, ctx: Context) -> bool:
-        return bool(ctx.operation == self.value)
-
-    def act(self, ctx: Context) -> None:
-        if ctx.operation == "updateBeneficiary":
-            pause(2 if self.slow(ctx) else 0.5)
-        super().act(ctx)
-
-
 def _moved(self: Any, ctx: Context, record: Record) -> dict[str, Any]:
     """Returns another value of the member that `value` names."""
     return {self.value: ctx.now if self.value == "created" else other(self.value, record.get(self.value))}
 
 
 faults["beneficiary.disable"] |= {
+    "A PATCH or a disable saves all fields as they were when it read the beneficiary.": seams(
+        {
+            "changes": lambda ctx: ctx.operation in ("updateBeneficiary", "disableBeneficiary"),
+            "slow": lambda self, ctx: ctx.operation == self.value,
+        },
+        base=KeepsOneDocument,
+        each=("updateBeneficiary", "disableBeneficiary"),
+    ),
     "A disabled beneficiary can no longer be read.": refusing(
         "show_beneficiary",
         "missing_child",

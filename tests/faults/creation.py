@@ -216,12 +216,7 @@ faults["create.text-exact"] |= {
 
 def _wrapped(bits: int) -> Callable[[str], str]:
     """Returns what reads major units as an integer of so many bits; minor units do not wrap."""
-
-    def change(text: str) -> str:
-        units, point, minor = text.partition(".")
-        return f"{int(units) % 2**bits}{point}{minor}"
-
-    return change
+    return lambda text: re.sub(r"^\d+", lambda units: str(int(units[0]) % 2**bits), text)
 
 
 def _wrapped_cents(bits: int) -> Callable[[str], str]:

@@ -233,12 +233,6 @@ def _first_wallet(self: Any, ctx: Context) -> None:
     ctx.record = next(wallet for wallet in wallets if pair.items() <= wallet.items())
 
 
-def _free_others(self: Any, ctx: Context) -> None:
-    """Frees the pairs of other wallets of the account."""
-    sql = "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)"
-    ctx.store.change(sql, self.parent(ctx)["id"], ctx.values["currency"], ctx.values["network"])
-
-
 def _claim(self: Any, ctx: Context, pair: tuple[str, str]) -> bool:
     return ctx.store.claim_wallet_pair(self.parent(ctx)["id"], *pair)
 

@@ -10,21 +10,12 @@ from conformance.contract.fields import Field
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
-from conformance.reference.seams.validation import FIELDS
+from tests.specification import LIMITS
 
 from .bodies import Names, apart, everywhere, fields, in_bodies, unchecked
 from .catalogue import Row, faults, seam, seams
 from .fields import SYNTACTIC, fillable, limited
-from .rows import adding, always, skipping, where
-
-
-def _cut(self: Any, ctx: Context) -> Any:
-    body = self.usual()
-    maximum = next(field.max_length for field in FIELDS[ctx.operation] if field.name == self.value)
-    return {
-        name: value[:maximum] if name == self.value and isinstance(value, str) else value
-        for name, value in body.items()
-    }
+from .rows import adding, always, shown_as, skipping, where
 
 
 def fitting(fits: Callable[[str, int], Any], each: Any) -> Row:
@@ -44,7 +35,15 @@ def _multibyte(operation: str) -> list[str]:
 
 
 faults["fields.max-length"] |= {
-    "A value that is too long is cut off.": seam("parse_body", _cut, each=limited),
+    "A value that is too long is cut off.": seam(
+        "parse_body",
+        lambda ctx, value, usual: shown_as(
+            usual(),
+            value,
+            lambda sent: sent[: LIMITS[ctx.operation][value]] if isinstance(sent, str) else sent,
+        ),
+        each=limited,
+    ),
     "A field has no maximum length.": fitting(always, limited),
     "A value one character longer than the maximum is accepted.": fitting(
         lambda value, maximum: len(value) <= maximum + 1, limited
@@ -60,15 +59,7 @@ faults["fields.max-length"] |= {
 }
 
 
-def _limited(operation: str) -> list[str]:
-    kinds = ("name", "label", "display_name", "note", "first_name", "title", "company_name")
-    return [name for name in limited(operation) if name in kinds]
-
-
-def _without_the_last(self: Any, ctx: Context, field: Field, value: Any) -> Any:
-    whole = field.name == self.value and isinstance(value, str) and len(value) == field.max_length
-    return value[:-1] if whole else self.usual()
-
+_COUNTED = ("name", "label", "display_name", "note", "first_name", "title", "company_name")
 
 faults["fields.max-length-accepted"] |= {
     "A value as long as allowed is refused.": fitting(lambda value, maximum: len(value) < maximum, fillable),
@@ -85,8 +76,12 @@ faults["fields.max-length-accepted"] |= {
         operations=("createBeneficiary", "updateBeneficiary"),
         each=(20, 32, 49),
     ),
-    "A value of the maximum length comes back without its last character.": seam(
-        "kept_value", _without_the_last, operations=OPERATION_SETS["create"], each=_limited
+    "A value of the maximum length comes back without its last character.": where(
+        "kept_value",
+        lambda self, field, value: field.name == self.value and len(value or "") == field.max_length,
+        lambda value: value[:-1],
+        operations=OPERATION_SETS["create"],
+        each=lambda operation: [name for name in limited(operation) if name in _COUNTED],
     ),
 }
 

@@ -75,16 +75,6 @@ class Outcome:
         """Returns the rules that a report names as causes, with the operations on which they are broken."""
         return {cause.rule: list(cause.operations) for cause in causes(self.ledger)}
 
-    @property
-    def errors(self) -> list[str]:
-        """Returns the errors of the suite."""
-        return self.ledger.errors
-
-    @property
-    def sent(self) -> int:
-        """Returns the number of requests sent."""
-        return self.ledger.sent
-
     def shows(self, fault: Fault) -> bool:
         """Returns True if the fault's rule is broken, or not judged because of a rule in `also`."""
         cell = (fault.rule, fault.operation)
@@ -182,7 +172,7 @@ def run_one(check: CheckDefinition, operation: str, run: Run, outcome: Outcome) 
     try:
         cells, _ = run_check(check, operation, run)
     except Exception as error:  # A check that a hostile answer makes raise is itself a result here.
-        outcome.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
+        outcome.ledger.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
         return []
     for cell in cells:
         outcome.ledger.add(cell)

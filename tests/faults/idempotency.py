@@ -31,9 +31,6 @@ from .rows import (
     where,
 )
 
-# ---------------------------------------------------------------------- keys
-
-
 faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
     "A POST without a key is performed.": skipping("on_missing_key"),
     "A key is taken from another header where Idempotency-Key is missing.": seam(

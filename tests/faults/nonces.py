@@ -36,14 +36,14 @@ NONCE_SCOPES: dict[str, Callable[[Context], Any] | Only] = {
 _WITH_BODY = [name for name, operation in OPERATIONS.items() if operation.request_schema is not None]
 
 
-def _forget(self: Any, ctx: Context) -> None:
-    """Forgets the nonce of a request."""
-    ctx.store.change("DELETE FROM nonces WHERE nonce = ?", self.authentication_header(ctx, signing.NONCE))
-
-
 def forgetting(test: Call, name: str = "refused", **options: Any) -> Row:
     """Makes a row that forgets the nonce of a request, after a step, where a test holds."""
-    return after(name, _forget, test, **options)
+    return after(
+        name,
+        lambda ctx: ctx.store.change("DELETE FROM nonces WHERE nonce = ?", ctx.header(b"x-nonce")),
+        test,
+        **options,
+    )
 
 
 def process(self: Any, ctx: Context) -> int:

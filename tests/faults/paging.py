@@ -14,9 +14,6 @@ from conformance.reference.seams.resources import KINDS
 from .catalogue import Only, faults, refuse, seam, seams
 from .rows import MISSING, each_of, envelope, page, refusing, where
 
-# ---------------------------------------------------------------------- envelope and items
-
-
 #: Lists that can have more than ten elements; an account has one wallet for each known pair.
 LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]
 

@@ -27,8 +27,6 @@ from .authentication import first_organization, waiving
 from .catalogue import SHOWN_LATER, Faulty, Only, fault, faults, of, seam, seams
 from .rows import where
 
-# ---------------------------------------------------------------------- ids
-
 
 def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record:
     """Returns a record of the caller's organization that is not stored."""

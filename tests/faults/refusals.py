@@ -13,7 +13,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
-from conformance.reference.store import Answer, Balance
+from conformance.reference.store import Balance
 
 from .authentication import first_organization
 from .bodies import instead, valid
@@ -117,12 +117,6 @@ def _credit(self: Any, ctx: Context) -> None:
     ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
 
 
-def _clear_of_the_path(self: Any, ctx: Context) -> None:
-    ctx.beneficiary = ctx.store.get("beneficiary", ctx.params["beneficiary_id"])
-    if ctx.beneficiary is not None:
-        self.clear_default(ctx)
-
-
 def _store_address(self: Any, ctx: Context) -> None:
     """Stores the members of an address that are texts."""
     address = ctx.body.get("address")
@@ -133,18 +127,6 @@ def _store_address(self: Any, ctx: Context) -> None:
 
 def _named_destination(ctx: Context) -> Record:
     return ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
-
-
-def _store_in_the_first(self: Any, ctx: Context, answer: Answer) -> None:
-    self.validate(ctx)
-    record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
-    store(ctx, ctx.values, [record or {}])
-
-
-def _create_unread(self: Any, ctx: Context) -> None:
-    """Creates a resource of valid values, in place of a body that cannot be read."""
-    ctx.values = valid(self, ctx)
-    self.create(ctx)
 
 
 def _patch_refused(self: Any, ctx: Context) -> None:
@@ -178,7 +160,12 @@ faults[RULE] |= {
         "on_other_body", lambda self, ctx: do_again(self, ctx), operations=seen(OPERATION_SETS["create"])
     ),
     "A used key with another body is refused, and the beneficiary gets what the body says.": before(
-        "on_other_body", _store_in_the_first, operations=("createBeneficiary",)
+        "on_other_body",
+        lambda self, ctx, answer: (
+            self.validate(ctx),
+            store(ctx, ctx.values, [ctx.store.get("beneficiary", json.loads(answer.body)["id"])]),
+        ),
+        operations=("createBeneficiary",),
     ),
     "A used key with another body is refused, and the beneficiary has no default any more.": before(
         "on_other_body", lambda self, ctx: self.clear_default(ctx), operations=("createPayoutDestination",)
@@ -199,7 +186,13 @@ faults[RULE] |= {
         each=("country", "iban", "network"),
     ),
     "The default of a beneficiary is cleared, and then its account looked for.": when(
-        "", _clear_of_the_path, "createPayoutDestination", each=("foreign_parent", "missing_child")
+        "",
+        lambda self, ctx: (
+            setattr(ctx, "beneficiary", ctx.store.get("beneficiary", ctx.params["beneficiary_id"])),
+            ctx.beneficiary and self.clear_default(ctx),
+        ),
+        "createPayoutDestination",
+        each=("foreign_parent", "missing_child"),
     ),
     "A PATCH of an address is refused for one member, and its others are stored.": when(
         "invalid_field", _store_address, "updateBeneficiary"
@@ -255,7 +248,7 @@ faults[RULE] |= {
     ),
     "What stands in a body of malformed JSON is refused, and done as far as it can be read.": when(
         "malformed_body",
-        _create_unread,
+        lambda self, ctx: (setattr(ctx, "values", valid(self, ctx)), self.create(ctx)),
         *("createPayoutDestination", "createVirtualAccount"),
         base=ActsOnSome,
         each=[""],

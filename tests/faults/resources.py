@@ -34,8 +34,6 @@ from .rows import (
     where,
 )
 
-# ---------------------------------------------------------------------- values
-
 
 def echoed(operation: str) -> list[str]:
     """Returns the body fields that the resource shows."""
@@ -84,15 +82,6 @@ EMPTY_BALANCE = {
 }
 
 
-def _other_id(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, str]:
-    account = ctx.record or {}
-    another = {
-        "customer's id": account["parent"].replace("cus_", "acc_"),
-        "another id": shown["id"][::-1].replace("_cca", ""),
-    }[self.value]
-    return {"id": another if another.startswith("acc_") else f"acc_{another}"}
-
-
 def _of_the_customer(self: Any, ctx: Context, record: Record) -> list[Any]:
     """Returns the balances of all accounts of a customer, as they are shown."""
     accounts = ctx.store.select("account", record["parent"])
@@ -127,7 +116,12 @@ faults["balances.of-account"] |= {
     "A payout from an account without funds is taken from another account of the customer.": seam(
         "reserve_funds", _draw_on_another, everywhere=True
     ),
-    "The balances carry another id.": document.sets(_other_id, each=("customer's id", "another id")),
+    "The balances carry another id.": document.sets(
+        each={
+            "customer's id": lambda ctx: {"id": ctx.record["parent"].replace("cus_", "acc_")},
+            "another id": lambda shown: {"id": f"acc_{shown['id'][::-1].replace('_cca', '')}"},
+        }
+    ),
     "Each third read carries another id.": third(lambda shown: {**shown, "id": shown["id"][::-1]}),
     "The balances are those of all accounts of the customer.": seam("balances", _of_the_customer),
     "What one account pays moves the balances of the customer's other accounts as well.": where(

@@ -32,13 +32,8 @@ def where(name: str, test: Call | None, instead: Call | None, **options: Any) ->
     """Makes a row that does something else than usual where a test holds; one of both may be the kind."""
     holds, does = _bound(name, options, test, instead)
     return seam(
-        name, lambda self, *given: (does if holds(self, *given) else usually)(self, *given), **options
+        name, lambda self, *given: does(self, *given) if holds(self, *given) else self.usual(), **options
     )
-
-
-def usually(self: Any, *_: Any) -> Any:
-    """Does what the reference server does."""
-    return self.usual()
 
 
 def skipping(name: str, test: Call | None = always, **options: Any) -> Row:
@@ -334,11 +329,6 @@ def lacking(shown: Mapping[str, Any], value: str) -> dict[str, Any]:
 def another(shown: Mapping[str, Any], value: str) -> dict[str, Any]:
     """Returns another valid value of the member that `value` names."""
     return {value: other(value, shown.get(value))}
-
-
-def without_the_last(shown: dict[str, Any]) -> Any:
-    """Removes the last element from a page that counts it."""
-    return {**shown, "items": shown["items"][:-1]}
 
 
 def says(document: Mapping[str, Any], kind: str) -> bool:

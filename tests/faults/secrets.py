@@ -12,40 +12,18 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
 
 from .authentication import first_organization
-from .catalogue import Call, Faulty, Row, by_name, fault, faults, of, refusal, refuse, seam, seam_of, seams
+from .catalogue import Call, Row, by_name, faults, of, refusal, refuse, seam, seam_of, seams
 from .completeness import OF_DESTINATIONS
 from .destinations import masking
 from .paths import FORMS, IN_TURN, ReadsAtOtherPaths, open_reads
 from .rows import adding, document, says, skipping, succeeded, where
 from .tenancy import foreign
 
-# ---------------------------------------------------------------------- payouts to what is elsewhere
-
-
 WHERE = ("unknown", "sibling", "foreign")
 
 
 def _where(ctx: Context, record: Record | None) -> str:
     return "unknown" if record is None else "foreign" if foreign(ctx, record) else "sibling"
-
-
-@fault("tenancy.payout-references", each=WHERE)
-class PaysElsewhere(Faulty):
-    """A beneficiary that is not under the account is paid."""
-
-    def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
-        if _where(ctx, beneficiary) != self.value:
-            super().on_payout_beneficiary(ctx, beneficiary)
-
-    def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
-        # Accepts the destination together with its foreign beneficiary.
-        if _where(ctx, self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))) != self.value:
-            super().on_payout_destination(ctx, destination)
-
-    def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
-        beneficiary = self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))
-        if beneficiary is not None and ctx.account is not None and beneficiary["parent"] == ctx.account["id"]:
-            super().on_payout_destination_owner(ctx, destination)
 
 
 def _at_the_place(self: Any, ctx: Context, destination: Record | None) -> bool:
@@ -56,7 +34,26 @@ def _at_the_place(self: Any, ctx: Context, destination: Record | None) -> bool:
 _FORMS = ("its beginning", "its end", "more behind it", "without its prefix", "in any letter case")
 
 
+def _payee(self: Any, ctx: Context) -> Record | None:
+    return self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))
+
+
 faults["tenancy.payout-references"] |= {
+    "A beneficiary that is not under the account is paid.": seams(
+        {
+            "on_payout_beneficiary": lambda self, ctx, beneficiary, usual: (
+                _where(ctx, beneficiary) == self.value or usual()
+            ),
+            # The destination is accepted together with its foreign beneficiary.
+            "on_payout_destination": lambda self, ctx, usual: (
+                _where(ctx, _payee(self, ctx)) == self.value or usual()
+            ),
+            "on_payout_destination_owner": lambda self, ctx, usual: (
+                (_payee(self, ctx) or {}).get("parent") != ctx.account["id"] or usual()
+            ),
+        },
+        each=WHERE,
+    ),
     "A destination elsewhere is paid to.": skipping("on_payout_destination", _at_the_place, each=WHERE),
     "A destination elsewhere is paid to where it is a default.": skipping(
         "on_payout_destination",

@@ -24,9 +24,6 @@ from .catalogue import Call, Only, Row, by_name, faults, seam, seams, wrong
 from .rows import each_of, passing, refusing, refusing_otherwise, skipping, where
 from .tenancy import caller_is
 
-# ---------------------------------------------------------------------- timestamps
-
-
 #: Operation that is sent a timestamp in a smaller unit -> digits of its fraction. Read as seconds it is so
 #: far ahead that no nonce is stored until then.
 _SMALLER_UNITS = {"createPayoutDestination": 6, "createPayout": 9}

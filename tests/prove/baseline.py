@@ -100,8 +100,8 @@ def _caught(identifier: str) -> Facts:
     outcome = catch(fault)
     facts: Facts = {f"{rule} on {operation}": "broken" for rule, operation in sorted(outcome.broken)}
     facts["caught"] = "caught" if outcome.shows(fault) else "survives"
-    facts |= dict.fromkeys(outcome.errors, "raised")
-    return {**facts, "requests": outcome.sent}
+    facts |= dict.fromkeys(outcome.ledger.errors, "raised")
+    return {**facts, "requests": outcome.ledger.sent}
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Section]] = {

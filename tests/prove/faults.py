@@ -48,7 +48,7 @@ def prove(options: argparse.Namespace) -> bool:
         talk.update((fault.rule, other) for other in others)
         if others:
             print(f"caught with others, {', '.join(others)}: {fault.id}", flush=True)
-    errors = Counter(error for outcome in outcomes for error in outcome.errors)
+    errors = Counter(error for outcome in outcomes for error in outcome.ledger.errors)
     for error, times in errors.most_common():
         print(f"raised {times} times: {error}")
     for (broken, other), times in talk.most_common():
@@ -58,7 +58,7 @@ def prove(options: argparse.Namespace) -> bool:
     _summary(faults, survivors)
     print(
         f"{len(faults)} faults of {len(_kinds(faults))} kinds, {len(faults) - len(survivors)} caught, "
-        f"{len(survivors)} survive; {sum(outcome.sent for outcome in outcomes)} requests"
+        f"{len(survivors)} survive; {sum(outcome.ledger.sent for outcome in outcomes)} requests"
     )
     quiet = not options.all_checks or talk.total() <= MOST_OTHERS * len(faults)
     return not survivors and not errors and quiet

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import msgspec
 
 from conformance._records import Count, Seconds, says
-from conformance._records import schema as records_schema
 from conformance.contract.rules import Level, Rule, Side
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import ExchangeRecord
@@ -184,13 +183,3 @@ class Document(msgspec.Struct, frozen=True):
         """Converts JSON data, ignoring unknown members. Raises msgspec.ValidationError, which names the
         place."""
         return msgspec.convert(data, cls, str_keys=True)
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of the document."""
-    return records_schema(
-        Document,
-        "Results of a run",
-        "results.json: what a run of the conformance suite found. Readers take any file whose format has the "
-        "first number they know; further members may come with later versions of it.",
-    )

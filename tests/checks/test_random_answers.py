@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from conformance._records import to_plain
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.contract.rules import RULES
@@ -25,6 +24,7 @@ from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import failure_text
 from conformance.world.run import Run
 from tests.support.random_answers import RandomAnswers
+from tests.support.report_samples import to_plain
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 

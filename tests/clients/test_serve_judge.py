@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance._records import to_plain
 from conformance.cli.main import main
 from conformance.cli.serve import log_judged
 from conformance.clients.judging import BODY, RECORDS, SHOWN
@@ -26,6 +25,7 @@ from conformance.report.document import RunRecord
 from conformance.report.html import pieces
 from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
+from tests.support.report_samples import to_plain
 from tests.support.running import ROOT, environment
 
 #: A client that lists accounts, and sends `{query}` after the path that it signs.

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 
-from conformance._records import to_plain
 from conformance.contract.rules import SPEC, Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.ledger import Ledger
@@ -32,6 +31,7 @@ from tests.support.report_samples import (
     exchange,
     judged,
     keep,
+    to_plain,
     whole_run,
 )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from conformance._records import to_plain
+import msgspec
+
 from conformance.contract.rules import RULES, Level
 from conformance.judge.cells import Cell, Violation
 from conformance.judge.exchanges import exchange_record
@@ -32,6 +33,11 @@ WALK = ("list.walk", "listWallets")
 
 #: In November 2026.
 STARTED = 1_795_000_000.0
+
+
+def to_plain(value: Any) -> Any:
+    """Returns a record, or a collection of records, as JSON data."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def built(results: Ledger, target: Target | None, changes: dict[str, Any]) -> Document:

@@ -113,7 +113,7 @@ class Options(Values):
     """The values of all options, and what pytest's own options say of the run.
 
     `selected`: the run collects the suite's checks; `idle`: it runs nothing; `scope`: the selected cells;
-    `given`: option -> text, for reports; `narrowed`: see there; `folder`: the working directory.
+    `given`: option -> text, for reports; `narrowed`: see there.
     """
 
     selected: bool
@@ -125,7 +125,6 @@ class Options(Values):
     scope: selection.Scope
     given: Mapping[str, str]
     narrowed: list[str]
-    folder: Path
 
     @property
     def limits(self) -> dict[str, float]:
@@ -197,5 +196,4 @@ def parse(config: pytest.Config) -> Options:
         scope=scope,
         given=given,
         narrowed=narrowed(config),
-        folder=folder,
     )

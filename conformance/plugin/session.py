@@ -72,7 +72,7 @@ class Session:
         tell: Tell,
     ) -> None:
         self.options, self._tell = options, tell
-        self.folder = _writable(Path(os.path.abspath(options.folder / options.report_dir)))
+        self.folder = _writable(Path(os.path.abspath(options.report_dir)))
         #: The run as known at its beginning.
         self.run = RunRecord(
             started=time.time(),

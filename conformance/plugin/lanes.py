@@ -167,7 +167,7 @@ class Runner:
         self._options = options
         self._garbage = gc.get_threshold()
         gc.set_threshold(*_GARBAGE)
-        target, folder = Target.from_plain(data["target"]), Path(data["folder"])
+        target = Target.from_plain(data["target"])
         self._redactor = Redactor(target)
         self._known = KnownFailures(msgspec.convert(data["known"], list[KnownFailureRecord]))
         label_run(data["label"])
@@ -176,24 +176,16 @@ class Runner:
             seed=options.seed,
             examples=options.examples or DEFAULT_EXAMPLES,
             seconds=options.fuzz_time,
-            database=str(folder / "examples"),
+            database=str(Path(data["folder"], "examples")),
             workers=data["processes"] * data["lanes"],
         )
-
-        def make(number: int) -> Worker:
-            index = data["process"] * WORKERS + number
-            return Worker(
-                target,
-                index=index,
-                settings=settings,
-                scope=options.scope,
-                common=common,
-                ahead=data["ahead"],
-            )
-
+        more = {"scope": options.scope, "common": common, "ahead": data["ahead"]}
+        first = data["process"] * WORKERS
         if data["lanes"] > 1:
             serialize_parsing()
-        self._lanes = Lanes(make, data["lanes"])
+        self._lanes = Lanes(
+            lambda number: Worker(target, index=first + number, settings=settings, **more), data["lanes"]
+        )
         #: Node id -> outcome of its last run.
         self._outcomes: dict[str, JobOutcome] = {}
 

@@ -1,19 +1,36 @@
-"""Signals during a run, and the progress beside pytest's."""
+"""The session that controls a run: signals, progress, and the target that it examines."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
-from conformance.plugin import session
+from conformance._files import InputError
+from conformance.checks import plan
+from conformance.checks.check import run_check
+from conformance.diagnosis.examine import preflight
+from conformance.judge.verdicts import Verdict
+from conformance.plugin import preparation, session
+from conformance.plugin.preparation import suggested, sustained
 from conformance.plugin.session import Interruption, Progress
+from conformance.reference.app import system_clock
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.in_process import InProcessTransport
+from conformance.target.file import Target, build
+from conformance.world.run import Run
+from tests.variants.hurry import hurried
+from tests.variants.networks import LimitedInFront
+from tests.variants.surroundings import Between
 
 
 @pytest.fixture(autouse=True)
@@ -91,3 +108,83 @@ def test_it_is_shown_only_on_an_interactive_terminal(reporter: object, terminal:
     shown.begin()
     shown.close()
     assert terminal.read_text() == ""
+
+
+def reference(change: dict[str, Any] | None = None, ahead: float = 0.0) -> tuple[Target, InProcessTransport]:
+    """Returns a target on an in-process reference server, with some of its keys changed."""
+    server, seeded = new_server(clock=lambda: system_clock() + int(ahead * 1_000_000))
+    tables = target_tables(seeded, "http://reference.test")
+    for path, value in (change or {}).items():
+        table, key = path.split(".")
+        tables[table][key] = value
+    return build(tables, "target.toml"), InProcessTransport(server)
+
+
+def test_wrong_clock() -> None:
+    class NoDate(InProcessTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = super().handle_request(request)
+            del response.headers["date"]
+            return response
+
+    target, transport = reference(ahead=4000)
+    # With a correct Date header the suite follows the server's clock; without it, it cannot.
+    preflight(target, transport)
+    with pytest.raises(InputError) as caught:
+        preflight(target, NoDate(transport.server))
+    text = str(caught.value)
+    assert "clock" in text and "NTP" in text and "\n" not in text
+    assert not any(secret in text for secret in target.secrets)
+
+
+def test_rate_of_a_limiter_is_measured_and_kept() -> None:
+    target, transport = reference()
+    limited = LimitedInFront(transport, 2)
+    assert preflight(target, transport).rate_limit() == 0
+    with hurried():
+        rate = preflight(target, limited).rate_limit()
+        assert 1 < rate < 3
+        limits = replace(target.limits, requests_per_second=rate)
+        run = Run(replace(target, limits=limits), limited)
+        # A timestamp that is almost too old may be too old where this machine is slow.
+        checks = [each for each in plan({"auth.nonce-replay"}, {"createAccount"}) if not each[0].waits]
+        cells = [cell for check, name in checks for cell in run_check(check, name, run)[0]]
+    assert {cell.verdict for cell in cells} == {Verdict.PASSED}, cells
+    assert run.retry.waited < run.sent / rate / 2
+
+
+def test_server_with_a_fault_is_left_to_the_checks() -> None:
+    """One broken operation must not keep the others from being judged."""
+
+    class ListsBroken(Between):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if request.method == "GET":
+                return httpx.Response(500, content=b"oops")
+            return super().handle_request(request)
+
+    target, transport = reference()
+    preflight(target, ListsBroken(transport))
+
+
+class Serial(Between):
+    """Answers one request after the other, each in 20 ms."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(inner)
+        self._lock = threading.Lock()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        with self._lock:
+            time.sleep(0.02)
+            return super().handle_request(request)
+
+
+def test_latency_that_rises_with_the_lanes_gets_fewer_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparation, "CALM", 0.1)
+    said: list[str] = []
+    target, transport = reference()
+    chosen = [
+        sustained(preflight(target, between), 0.02, said.append) for between in (Serial(transport), transport)
+    ]
+    assert chosen == [3, suggested(0.02)]
+    assert len(said) == 1 and "--lanes" in said[0]

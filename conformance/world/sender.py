@@ -102,8 +102,8 @@ class Sender:
 
     def exchange(self, number: int) -> Exchange | None:
         """The exchange of a number, of this run or of another lane's."""
-        records = (self.record, *self.common.records)
-        return next((record[number] for record in records if number in record), None)
+        answers = (record.get(number) for record in (self.record, *self.common.records))
+        return next((exchange for exchange in answers if exchange is not None), None)
 
     def alone(self) -> Self:
         """Returns a run on the same server with connections, limits, clock and list of created resources in

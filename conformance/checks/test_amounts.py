@@ -24,7 +24,7 @@ from conformance.world.creations import creations
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import SAMPLE_REMEDIES
-from conformance.world.text_turns import Pending, Place
+from conformance.world.text_turns import Place, turns
 
 #: The known funds divided by this are the greatest amount to send.
 _SHARE = 10
@@ -80,7 +80,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
             if creation.body["currency"] == "USD":
                 what = "a payout in US dollars"
                 at.member("payout.amount-in-usd", creation.exchange, "amount_in_usd", amount, what=what)
-    texts = _texts_to_send(at)
+    texts = turns(at.operation.id)
     first = _send_with_text(
         at, fixture, fixture.body(at.operation.id), next(texts, {}), "a valid amount", must=True
     )
@@ -109,14 +109,6 @@ def test_amount_to_the_last_digit(at: Check) -> None:
         raise Inconclusive(reason, SAMPLE_REMEDIES.get(at.operation.id, ""))
     what = f"the amount {odd[-1].call.document['amount']} again, with its key"
     at.same("idempotency.replay", odd[-1], at.send(odd[-1].call, what))
-
-
-def _texts_to_send(at: Check) -> Iterator[Mapping[Place, str]]:
-    """Returns texts that servers are known to alter, and that none of the created resources had."""
-    pending = Pending(at.operation.id)
-    for creation in creations(at.run, at.operation.id):
-        pending.had(creation.body)
-    return pending.turns()
 
 
 def _send_with_text(

@@ -31,12 +31,12 @@ from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.calls import call, identifier
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations
-from conformance.world.known_lists import KnownList, large_list, listed_customer, small_list
+from conformance.world.known_lists import KnownList, large_list, listed_customer
 from conformance.world.list_elements import elements
 from conformance.world.run import Account, Run
 from conformance.world.samples import Body
 from conformance.world.shapes import with_all_texts
-from conformance.world.text_turns import Pending, places, with_texts
+from conformance.world.text_turns import places, turns, with_texts
 
 #: Rules of the format of any answer.
 FORMATS = (
@@ -275,20 +275,14 @@ def _name_more(at: Check, number: int) -> None:
 
 @check("create.echo", operations=("createBeneficiary", "createWallet"))
 def test_texts_of_all_kinds(at: Check) -> None:
-    """Resources are created with the texts that no earlier one had in a field, in each field: each answer
-    shows them as sent, unless the server refuses them."""
+    """Resources are created with texts that servers are known to alter, in each field: each answer shows them
+    as sent, unless the server refuses them."""
     operation = at.operation.id
-    pending = Pending(operation)
-    before = [creation.exchange for creation in creations(at.run, operation)]
-    if at.operation.traits.unique_pair:
-        before += _judged(at, small_list)
-    for exchange in before:
-        pending.had(exchange.call.document)
-    for number, texts in enumerate(pending.turns()):
+    for number, texts in enumerate(turns(operation)):
         what = f"texts that servers change ({number})"
         fixture = created_in(at.run, operation)
         send_with_texts(at, fixture, with_all_texts(fixture, operation), texts, f"created with {what}")
-    at.not_exercised("create.echo", "the server takes none of the texts, or has shown all of them before")
+    at.not_exercised("create.echo", "the server takes none of the texts")
 
 
 @check("beneficiary.update", "beneficiary.update-text-exact")
@@ -300,9 +294,9 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
     fixed, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
     plain = with_all_texts(fixture, "createBeneficiary")
     plain = {name: value for name, value in plain.items() if name not in fixed}
-    person, pending = Beneficiary(at, fixture), Pending(operation)
+    person = Beneficiary(at, fixture)
     precise = {place: PRECISE for place in places(operation) if place[0] in plain}
-    for number, texts in enumerate((precise, *pending.turns())):
+    for number, texts in enumerate((precise, *turns(operation))):
         what = f"a PATCH with texts that servers change ({number})"
         patches: list[Body] = []
         for body in with_texts(operation, plain, texts):

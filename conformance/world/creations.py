@@ -11,7 +11,6 @@ import contextlib
 import functools
 from dataclasses import dataclass
 
-from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
@@ -21,7 +20,6 @@ from conformance.world.calls import call
 from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body, changed
 from conformance.world.shapes import accepts
-from conformance.world.text_turns import TEXTS, places, with_texts
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,8 @@ def creations(run: Run, operation: str) -> list[CreatedResource]:
             # A new beneficiary must not show the destinations of another one.
             _ = fixture.destination
     pair = TRAITS[operation].unique_pair
-    texts = list(TEXTS)
     for name in KINDS[operation]:
-        plain = bodies(fixture, operation, name)
-        tries = _with_texts(fixture, operation, plain, texts[0])
-        if len(tries) > len(plain):
-            del texts[0]
+        tries = bodies(fixture, operation, name)
         # A second wallet of the sample's pair needs another account (section 4.6).
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture
@@ -77,11 +71,3 @@ def creations(run: Run, operation: str) -> list[CreatedResource]:
 def created_in(run: Run, operation: str) -> Account:
     """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
     return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
-
-
-def _with_texts(fixture: Account, operation: str, tries: list[Body], text: str) -> list[Body]:
-    """The bodies of a row, each preceded by a copy that has the text wherever the row keeps the sample's."""
-    fixed = fixture.run.samples.over(OPERATIONS[operation].resource)
-    texts = {place: text for place in places(operation) if place[0] not in fixed}
-    usual = fixture.body(operation)
-    return [each for body in tries for each in (*with_texts(operation, body, texts, usual)[:1], body)]

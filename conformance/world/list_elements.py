@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.world.bodies import KINDS, bodies
+from conformance.world.bodies import bodies
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.text_turns import label_texts
@@ -63,10 +63,6 @@ _NAMESAKES: Mapping[str, Mapping[int, int]] = {
     "createWallet": {2: 1},
 }
 
-#: Create -> number of texts that others have: creations of wallets, and destinations, as quick runs fill no
-#: large list. The first is the most telling one, which each list has.
-_TEXTS_OF_OTHERS = {"createWallet": len(KINDS["createWallet"]), "createVirtualAccount": 2}
-
 
 @dataclass(frozen=True)
 class Element:
@@ -100,8 +96,6 @@ def _labelled(fixture: Account, create: str, plain: bool) -> Iterator[Element]:
     fixed = name in fixture.run.samples.over(OPERATIONS[create].resource)
     # The name of an account without a random part may also be that of an account of an earlier run.
     texts = list(label_texts(fixed=not TRAITS[create].shared))
-    if not plain:
-        del texts[1 : _TEXTS_OF_OTHERS.get(create, 1)]
     sequence: list[Element] = []
     for position in itertools.count():
         sample, kind = fixture.body(create), rows.get(position, "")

@@ -1,12 +1,10 @@
 """Valid bodies with texts that servers are known to alter, such as by trimming or escaping (section 2).
 
-Each free-text field gets each text in turn, mostly in bodies that are sent anyway: a server may alter one
-kind of text in one field only.
+Each free-text field gets each text in turn: a server may alter one kind of text in one field only.
 """
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,24 +12,13 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT, documented, request_fields
 from conformance.world.corpora import values
 from conformance.world.corpora.kept_texts import KEPT, LONG
-from conformance.world.samples import Body, digits, marker, run_label
+from conformance.world.samples import Body, digits, marker
 
 #: A field and, in an address, its member; else "".
 Place = tuple[str, str]
 
 #: Texts that each field gets: the most telling ones.
 TEXTS: tuple[str, ...] = values(KEPT[:15])
-
-#: Text -> pattern of the filled text.
-_PATTERNS = {
-    text: re.compile(
-        re.escape(text)
-        .replace(r"\{word\}", r"\w{18}")
-        .replace(r"\{digits\}", r"\d{10}")
-        .replace(r"\{year\}", r"\d{3}")
-    )
-    for text in TEXTS
-}
 
 #: Members of an address that are free texts.
 _ADDRESS_MEMBERS = ("address_line", "city", "region", "postal_code")
@@ -59,14 +46,6 @@ def filled(text: str) -> str:
     return numbered.replace("{word}", marker()) if "{word}" in numbered else numbered
 
 
-def _kind(text: str) -> str:
-    """The text of TEXTS that was filled; of others, the text with placeholders for its markers."""
-    for each, pattern in _PATTERNS.items():
-        if pattern.fullmatch(text):
-            return each
-    return re.sub(rf"{run_label()}\w{{10}}", "{word}", text)
-
-
 def places(operation: str) -> list[Place]:
     """The free texts of an operation's body that the answer echoes."""
     echoed = [field for field in request_fields(operation) if field.name in documented(operation)]
@@ -86,44 +65,22 @@ def at(body: Mapping[str, Any], place: Place) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def with_texts(
-    operation: str, body: Body, texts: Mapping[Place, str], usual: Mapping[str, Any] | None = None
-) -> list[Body]:
+def turns(operation: str) -> Iterator[dict[Place, str]]:
+    """Yields each text in all places of an operation's body, as a server may alter it in one only."""
+    for text in TEXTS:
+        yield dict.fromkeys(places(operation), text)
+
+
+def with_texts(operation: str, body: Body, texts: Mapping[Place, str]) -> list[Body]:
     """Bodies to try: the body with these texts in their places, then copies with fewer of them, as a server
-    may refuse some. With `usual`, a place gets its text only where the body has the usual one."""
+    may refuse some."""
     rooms = {field.name: field.max_length or 1000 for field in request_fields(operation)}
     tries: list[Body] = [dict(body) for _ in range(3)]
     for place, text in texts.items():
-        held, name, whole = at(body, place), place[1] or place[0], filled(text)
-        if held is None or len(whole) > rooms[place[0]]:
-            continue
-        if usual is not None and _kind(held) != _kind(at(usual, place) or ""):
+        name, whole = place[1] or place[0], filled(text)
+        if at(body, place) is None or len(whole) > rooms[place[0]]:
             continue
         fitting = 1 if name in _SYNTACTIC else 2 if name not in _LENIENT else 3
         for each in tries[: fitting if len(texts) > 1 else 1]:
             each[place[0]] = {**each[place[0]], place[1]: whole} if place[1] else whole
     return [each for number, each in enumerate(tries) if each not in (body, *tries[:number])]
-
-
-class Pending:
-    """The texts that each place of an operation's body has still to get."""
-
-    def __init__(self, operation: str) -> None:
-        self._left = {place: list(TEXTS) for place in places(operation)}
-
-    def had(self, body: Mapping[str, Any]) -> None:
-        """Removes the texts of a body that was sent."""
-        for place, left in self._left.items():
-            kind = _kind(at(body, place) or "")
-            if kind in left:
-                left.remove(kind)
-
-    def turns(self) -> Iterator[dict[Place, str]]:
-        """Yields the texts of each further body: one text in all places that lack it, as a server may refuse
-        it wherever it stands, and others in the remaining places."""
-        while any(self._left.values()):
-            text = next(text for text in TEXTS if any(text in left for left in self._left.values()))
-            turn = {place: text if text in left else left[0] for place, left in self._left.items() if left}
-            for place, used in turn.items():
-                self._left[place].remove(used)
-            yield turn

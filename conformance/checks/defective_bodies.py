@@ -20,7 +20,7 @@ from conformance.world.calls import identifier
 from conformance.world.case import Case
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker, other_value
-from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
+from conformance.world.shapes import SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
 
 #: The shape of destinations that are a business's.
 _OF_A_BUSINESS = "IBAN alone"
@@ -168,7 +168,7 @@ class DefectiveBodies(Engine):
             self.at.run.cache.forget(("to update", self.shape))
         elif not self.traits.shared:
             self.at.run.forget(self._purpose)
-            for shape in (SAMPLE, *OTHER_SHAPES["updateBeneficiary"]):
+            for shape in (SAMPLE, *SHAPES["updateBeneficiary"]):
                 self.at.run.cache.forget(("to update", shape))
 
     # ------------------------------------------------------------------ effects
@@ -249,7 +249,7 @@ def _engines(
         yield DefectiveBodies(at, shape), own
     create = at.operation.traits.subset_of or operation
     homes = {field: shape_of(create, field.name) for field in fields}
-    for shape in OTHER_SHAPES.get(operation, ()) if elsewhere else ():
+    for shape in SHAPES.get(operation, ()) if elsewhere else ():
         if accepts(at.run, operation, shape):
             engine = DefectiveBodies(at, shape, _PLACES[shape])
             body = engine.valid()

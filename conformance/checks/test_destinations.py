@@ -20,7 +20,7 @@ from conformance.world.creations import created_in, creations
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import SAMPLE_REMEDIES, refusal_of_valid
-from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
+from conformance.world.shapes import SHAPES, accepted_body, accepts
 
 CREATE = "createPayoutDestination"
 
@@ -217,7 +217,7 @@ def test_second_default(at: Check) -> None:
     rule, question = "destination.second-default", "a second default destination"
     fixture = at.account(fresh=True)
     first = default = at.accept(_default(fixture), "a first default destination")
-    shapes = [shape for shape in OTHER_SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
+    shapes = [shape for shape in SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
     bodies = [fixture.bank_account(), *(accepted_body(fixture, CREATE, shape) for shape in shapes)]
     for number, body in enumerate(bodies):
         if number:
@@ -290,7 +290,7 @@ def test_default_moves_for_accepted_requests_only(at: Check) -> None:
         ]
 
     def plain(fixture: Account, _: Call) -> list[Call]:
-        shapes = [shape for shape in OTHER_SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
+        shapes = [shape for shape in SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
         return [
             _default(fixture).with_field("is_default", None),
             *(fixture.call(CREATE, accepted_body(fixture, CREATE, shape)) for shape in shapes),

@@ -56,10 +56,9 @@ class KnownList:
     named: set[str] = field(default_factory=set)
     #: False if the list may hold other elements than `created`.
     exact: bool = True
-    #: The last refusal of an element, the number of refused plain elements, and the refused kinds of others.
+    #: The last refusal of an element, and the number of those that were refused in every form.
     refusal: Exchange | None = None
     refusals: int = 0
-    refused_kinds: set[str] = field(default_factory=set)
 
     def shortage(self, count: int) -> Inconclusive | None:
         """Returns why the list has fewer than `count` elements, with the remedy; None if it has as many."""
@@ -108,12 +107,7 @@ class KnownList:
 
     def attempt(self, element: Element) -> None:
         """Creates an element of its first body that the server accepts."""
-        *special, plain = element.bodies
-        if element.kind not in self.refused_kinds and any(map(self.add, special)):
-            return
-        if special:
-            self.refused_kinds.add(element.kind)
-        if not self.add(plain):
+        if not any(map(self.add, element.bodies)):
             self.refusals += 1
 
     def fill(self, sequence: Iterator[Element], count: int) -> None:

@@ -66,8 +66,8 @@ _NAMESAKES: Mapping[str, Mapping[int, int]] = {
 
 @dataclass(frozen=True)
 class Element:
-    """An element to create: bodies to try, the plainest last. Of a `kind` whose other bodies were all refused
-    only that is tried; a server need not accept a `spare` one."""
+    """An element to create: bodies to try, the plainest last, and their kind; a server need not accept a
+    `spare` one."""
 
     bodies: list[Body]
     kind: str = ""

@@ -19,15 +19,8 @@ from conformance.world.run import Account, Run, purpose_of
 from conformance.world.samples import BUSINESS, Body
 from conformance.world.sender import refusal_of_valid
 
-#: operationId -> its shapes beside the sample.
-SHAPES: Mapping[str, tuple[str, ...]] = {
-    "createBeneficiary": ("individual", "business"),
-    "updateBeneficiary": ("individual",),
-    "createPayoutDestination": ("bank account", "IBAN", "IBAN alone", "SWIFT code", "wallet"),
-}
-
 #: operationId -> the shapes in which all fields of the sample apply, too.
-OTHER_SHAPES: Mapping[str, tuple[str, ...]] = {
+SHAPES: Mapping[str, tuple[str, ...]] = {
     "createBeneficiary": ("individual", "business"),
     "updateBeneficiary": ("individual",),
     "createPayoutDestination": ("IBAN alone", "wallet"),
@@ -48,14 +41,10 @@ TURNS: Mapping[str, tuple[str, ...]] = {
 _SHAPE_OF: Mapping[str, Mapping[str, str]] = {
     "createBeneficiary": {"company_name": "business"},
     "createPayoutDestination": {
-        "account_number": "bank account",
-        "account_name": "bank account",
-        "routing_number": "bank account",
-        "account_type": "bank account",
+        **dict.fromkeys(("account_number", "account_name", "routing_number", "account_type"), "bank account"),
+        **dict.fromkeys(("network", "wallet_address"), "wallet"),
         "iban": "IBAN",
         "swift_code": "SWIFT code",
-        "network": "wallet",
-        "wallet_address": "wallet",
     },
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import glob
 import os
 import sys
 from pathlib import Path
@@ -35,6 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: a property-based test of the conformance suite")
     # Long generated texts are intended.
     config.addinivalue_line("filterwarnings", "ignore:Generating overly large repr")
+    # The checks are collected even if a project's python_files excludes them.
+    for folder in TEST_FOLDERS:
+        config.addinivalue_line("python_files", str(Path(glob.escape(str(folder)), "test_*.py")))
     config.stash[_OPTIONS] = options.parse(config)
 
 
@@ -94,15 +98,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 # --------------------------------------------------------------------------- collection
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """Collects the checks even if a project's python_files excludes them."""
-    if not selection.is_test_module(file_path):
-        return None
-    if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
-        return None
-    return Checks.from_parent(parent, path=file_path)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance._files import TEST_FOLDERS, InputError
+from conformance._files import InputError
 from conformance._options import Effort
 
 if TYPE_CHECKING:
@@ -26,11 +25,6 @@ CRASH = "http.no-server-error"
 
 #: How the modules of checks that may crash a server begin.
 HOSTILE = "test_hostile"
-
-
-def is_test_module(path: Path) -> bool:
-    """True for a module of checks or of generated tests, including one added by a user."""
-    return path.parent in TEST_FOLDERS and path.name.startswith("test_") and path.suffix == ".py"
 
 
 @dataclass(frozen=True)

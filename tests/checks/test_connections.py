@@ -47,24 +47,10 @@ def until_idle(connection: socket.socket, response: Response, number: int) -> No
     connection.settimeout(IDLE)
 
 
-def in_the_old_way(connection: socket.socket, response: Response, number: int) -> bool:
-    """Answers in HTTP/1.0, with the body delimited by the end of the connection."""
-    connection.sendall(rendered(response.with_header(b"content-length", None), b"HTTP/1.0"))
-    return False
-
-
 def closing(connection: socket.socket, response: Response, number: int) -> bool:
     """Announces `Connection: close` in each answer and closes."""
     connection.sendall(rendered(response.with_header(b"connection", b"close")))
     return False
-
-
-def in_chunks(connection: socket.socket, response: Response, number: int) -> None:
-    """Uses chunked transfer encoding without Content-Length."""
-    chunked = response.with_header(b"content-length", None).with_header(b"transfer-encoding", b"chunked")
-    halves = response.body[:9], response.body[9:]
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(half), half) for half in halves if half)
-    connection.sendall(rendered(replace(chunked, body=chunks + b"0\r\n\r\n")))
 
 
 def slow(connection: socket.socket, response: Response, number: int) -> None:
@@ -84,9 +70,7 @@ def early_and_packed(connection: socket.socket, response: Response, number: int)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "sends", [few_answers, until_idle, in_the_old_way, closing, in_chunks, slow, early_and_packed]
-)
+@pytest.mark.parametrize("sends", [few_answers, until_idle, closing, slow, early_and_packed])
 def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
     reference, seeded = new_server()
     answered: Counter[int] = Counter()

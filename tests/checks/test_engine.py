@@ -38,17 +38,6 @@ def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() ->
     assert len(at.exchanges) == sent
 
 
-def test_rules_about_statuses_follow_from_the_rule_of_a_case() -> None:
-    at = check_on("listWallets", "auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
-    load_checks()["test_authentication.test_missing_headers"].function(at)
-    assert {cell.rule: cell.verdict for cell in at.concluded()} == {
-        "auth.missing-header": Verdict.PASSED,
-        "auth.missing-header-status": Verdict.PASSED,
-        "auth.bearer-only": Verdict.PASSED,
-    }
-    assert [cell.judged for cell in at.concluded()] == [5, 5, 3]
-
-
 def test_a_case_whose_control_is_answered_no_better_shows_nothing() -> None:
     rules = ("auth.bearer-only", "auth.missing-header", "auth.missing-header-status")
     at = check_on("listWallets", *rules, behaviour=AsksNobody())

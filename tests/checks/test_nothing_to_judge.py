@@ -41,23 +41,20 @@ OF_ELEMENTS = {
 }  # fmt: skip
 
 
-def about_nothing(rule: str, operation: str) -> bool:
-    """Returns True for a rule that applies only to values which this server lacks."""
-    if OPERATIONS[operation].is_list:
-        return rule in OF_ELEMENTS or rule.startswith("format.")
-    return (rule, operation) in {
-        ("format.money", "getAccountBalances"),
-        ("format.timestamp", "getAccountBalances"),
-        ("format.iban", "createVirtualAccount"),
-        ("format.iban", "getVirtualAccount"),
-    }
-
+#: Further rules that apply only to values which this server lacks.
+OF_VALUES = {
+    ("format.money", "getAccountBalances"),
+    ("format.timestamp", "getAccountBalances"),
+    ("format.iban", "createVirtualAccount"),
+    ("format.iban", "getVirtualAccount"),
+}
 
 CELLS = [
     (rule.id, operation)
     for rule in RULES.values()
     for operation in rule.operations
-    if about_nothing(rule.id, operation)
+    if (OPERATIONS[operation].is_list and (rule.id in OF_ELEMENTS or rule.id.startswith("format.")))
+    or (rule.id, operation) in OF_VALUES
 ]
 
 

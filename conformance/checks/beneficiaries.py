@@ -10,7 +10,7 @@ from conformance.checks.members import judge_members, judge_not_back, look_for, 
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes
-from conformance.judge.comparison import MOVING, alike, document, identifiers, normalized, objects
+from conformance.judge.comparison import MOVING, alike, document, normalized, objects
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Exchange
 from conformance.world import samples
@@ -202,37 +202,28 @@ class Defaults:
         operation = "createPayoutDestination"
         body = {**accepted_body(fixture, operation, shape), "is_default": True}
         self.id = identifier(fixture.create(operation, body))
-        self.before = defaults(at, fixture, holding=self.id, alone=True)
+        self.before = defaults(at, fixture, self.id)
 
     def judge_refused(self, what: str, answers: Sequence[Exchange]) -> None:
         """Judges that requests changed no default, if all of them were refused."""
         if UNTOUCHED in self.at.rules and answers and all(answer.refused for answer in answers):
-            after = defaults(self.at, self.fixture, alike=self.before)
+            after = defaults(self.at, self.fixture, *shown_defaults(self.before))
             sentence = f"after {what}: the same destination is the default"
             self.at.expect(UNTOUCHED, *same_defaults(sentence, after, self.before), *answers)
 
 
-def defaults(
-    at: Check,
-    fixture: Account,
-    *,
-    holding: str = "",
-    alone: bool = False,
-    alike: Exchange | None = None,
-) -> Exchange:
-    """Reads the list of a beneficiary's destinations until it contains the id `holding`, with at most one
-    default if `alone`, or shows the same defaults as `alike`."""
+def defaults(at: Check, fixture: Account, *those: str) -> Exchange:
+    """Reads the list of a beneficiary's destinations until its only default is one of those ids; without any,
+    until it has no default."""
 
     def good(answer: Exchange) -> bool:
-        held, defaults = identifiers(answer.get("items")) or (), shown_defaults(answer)
-        if alike is not None:
-            return not answer.succeeded or defaults == shown_defaults(alike)
-        return not answer.succeeded or (holding in held and not (alone and len(defaults) > 1))
+        held = shown_defaults(answer)
+        return not answer.succeeded or (len(held) == 1 and held[0] in those) or not (held or those)
 
     reading, organization = fixture.call("listPayoutDestinations"), owner(fixture)
     purpose = "the destinations, and which of them is the default"
-    # A default may move later than the list shows a new destination: that is no delay of the list.
-    until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
+    # A default that does not move is no delay of the list.
+    until = "the default of listPayoutDestinations"
     return at.eventually(lambda: at.shown(reading, purpose, organization), good, until)
 
 

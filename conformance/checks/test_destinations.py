@@ -228,7 +228,7 @@ def test_second_default(at: Check) -> None:
                 at.record(rule, new)
             continue
         default = new if new.get("is_default") is True else default
-        listing = defaults(at, fixture, holding=identifier(new), alone=True)
+        listing = defaults(at, fixture, identifier(default))
         at.expect(ONE_DEFAULT, *_one_default(question, listing, [default]), new)
         if not number:
             stays = shown_defaults(listing) == [identifier(first)]
@@ -250,7 +250,7 @@ def test_defaults_at_once(at: Check) -> None:
         answers = rounds.race([_default(fixture) for _ in range(_AT_ONCE)], what)
         created = [answer for answer in answers if answer.succeeded]
         if created:
-            listing = defaults(at, fixture, holding=identifier(created[-1]), alone=True)
+            listing = defaults(at, fixture, *map(identifier, created))
             at.expect(ONE_DEFAULT, *_one_default(what, listing, created), *created)
         elif not rounds.spoilt:
             raise refusal_of_valid(answers[0])
@@ -264,10 +264,6 @@ def _one_default(what: str, listing: Exchange, those: Sequence[Exchange]) -> out
     held = shown_defaults(listing)
     good = len(held) == 1 and held[0] in [identifier(each) for each in those]
     return sentence, "" if good else ", ".join(held) or "none is", listing
-
-
-#: Attempts, each on another beneficiary, before a default that moved counts: reads may lag behind writes.
-_ROUNDS = 2
 
 
 @check(
@@ -311,25 +307,19 @@ def test_default_moves_for_accepted_requests_only(at: Check) -> None:
         ("destination.default", "a destination that is no default", plain),
         ("destination.default", "another beneficiary's default", of_another),
     ):
-        # Reads may lag: a default that moved counts where it moves for another beneficiary, too.
-        if not _judge_default(at, rule, what, requests, last=False):
-            _judge_default(at, rule, what, requests, last=True)
+        _judge_default(at, rule, what, requests)
 
 
-def _judge_default(
-    at: Check, rule: str, what: str, requests: Callable[[Account, Call], list[Call]], *, last: bool
-) -> bool:
-    """Judges that requests leave the default of a new beneficiary as it is, where they do or this is the
-    `last` attempt; True if no further attempt is needed."""
+def _judge_default(at: Check, rule: str, what: str, requests: Callable[[Account, Call], list[Call]]) -> None:
+    """Judges that requests leave the default of a new beneficiary as it is."""
     fixture = at.account(fresh=True)
     calls = [_default(fixture) for _ in range(2)]
     creates = [at.send(each, "a default destination") for each in calls]
     if not creates[0].succeeded:
         at.unclear(rule, f"a default destination was answered {creates[0].described()}", creates[0])
-        return True
-    newest = str(next(answer for answer in reversed(creates) if answer.succeeded).get("id"))
-    # After a first attempt in which defaults moved, as the second create may have moved them late.
-    before = defaults(at, fixture, holding=newest, alone=last)
+        return
+    moved = [identifier(each) for each in creates if each.succeeded and each.get("is_default") is True]
+    before = defaults(at, fixture, *moved[-1:])
     of_refusals = rule == "refusal.changes-nothing"
     sent = []
     if of_refusals and at.target.secondary is not None:
@@ -338,16 +328,14 @@ def _judge_default(
     if not at.usable(rule, sent[-1]) or any(
         answer.refused is not of_refusals for answer in (sent if of_refusals else sent[-1:])
     ):
-        return True
+        return
     if of_refusals:
         # What a refused request has changed in memory may be stored with the next one.
         further = _default(fixture).with_field("is_default", False)
         sent.append(at.send(further, "a destination that is no default, after refused ones"))
-    after = defaults(at, fixture, alike=before)
-    judgement = same_defaults(f"after {what}: the same destination is the default", after, before)
-    if last or outcomes.good(judgement):
-        at.expect(rule, *judgement, *sent)
-    return last or outcomes.good(judgement)
+    after = defaults(at, fixture, *shown_defaults(before))
+    sentence = f"after {what}: the same destination is the default"
+    at.expect(rule, *same_defaults(sentence, after, before), *sent)
 
 
 def _default(fixture: Account, ids: dict[str, str] | None = None) -> Call:

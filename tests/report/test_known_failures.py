@@ -190,51 +190,33 @@ def test_entries_survive_when_the_list_is_written_anew_but_stale_ones(tmp_path: 
 # ---------------------------------------------------------------------- missing operations
 
 
-def lacking(operation: str = "createWallet") -> Ledger:
+MISSING = (UNBUILT, "createWallet")
+
+
+def lacking() -> Ledger:
     """Returns the ledger of a run on a server without an operation that two cells depend on."""
     unclear = Unclear("this needs it", UNBUILT, exchanges=(1,))
-    keys = (("create.echo", operation), WALK)
-    results = whole_run(
-        None,
-        judged(UNBUILT, operation, Verdict.FAILED),
-        *(judged(*key, Verdict.INCONCLUSIVE, unclear=unclear) for key in keys),
-    )
-    keep(results, exchange(1, status=404, call=Call(operation, "POST", "/")))
+    keys = (("create.echo", "createWallet"), WALK)
+    waiting = [judged(*key, Verdict.INCONCLUSIVE, unclear=unclear) for key in keys]
+    results = whole_run(None, judged(*MISSING, Verdict.FAILED), *waiting)
+    keep(results, exchange(1, status=404, call=Call("createWallet", "POST", "/")))
     return results
 
 
-def missing(operation: str = "createWallet", **further: str) -> str:
-    return entry(UNBUILT, operation, "in the next release", **further)
-
-
 def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path: Path) -> None:
-    decision = decided(lacking(), known=load(tmp_path, missing()))
+    decision = decided(lacking(), known=load(tmp_path, entry(*MISSING)))
     assert (decision.exit_status, decision.name) == (0, "known failures")
     assert "conforms but for 1 known failure" in decision.sentence
     assert any("2 cells not judged for want of operations" in note for note in decision.notes)
 
 
-@pytest.mark.parametrize(
-    ("ledger", "listed", "name"),
-    [
-        (lacking(), "", "violations"),
-        (lacking("createPayout"), missing(), "violations"),
-        (lacking(), missing(expires="2026-11-20"), "violations"),
-        # The operation came.
-        (whole_run(), missing(), "outdated"),
-    ],
-)
-def test_any_other_missing_operation_does(ledger: Ledger, listed: str, name: str, tmp_path: Path) -> None:
-    assert decided(ledger, known=load(tmp_path, listed)).name == name
-
-
 def test_a_cell_inconclusive_for_another_reason_stays_incomplete(tmp_path: Path) -> None:
     results = lacking()
     results.add(judged(*WALK, Verdict.INCONCLUSIVE))
-    assert decided(results, known=load(tmp_path, missing())).name == "incomplete"
+    assert decided(results, known=load(tmp_path, entry(*MISSING))).name == "incomplete"
 
 
 def test_entries_that_a_run_did_not_judge_stay_listed(tmp_path: Path) -> None:
-    known = load(tmp_path, missing())
+    known = load(tmp_path, entry(*MISSING))
     again = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
     assert [listed.operation for listed in again.entries] == ["createWallet"]

@@ -50,10 +50,10 @@ def test_failures_of_several_rules_are_each_shrunk() -> None:
         examples.expect("fields.required", "", "")
 
     examples, _ = explore(judge)
-    found = broken(examples)
-    assert found.keys() == {"fields.type", "fields.max-length"}
-    assert int(found["fields.type"].violations[0].got) < 1010
-    assert int(found["fields.max-length"].violations[0].got) < 100
+    by_rule = broken(examples)
+    assert by_rule.keys() == {"fields.type", "fields.max-length"}
+    assert int(by_rule["fields.type"].violations[0].got) < 1010
+    assert int(by_rule["fields.max-length"].violations[0].got) < 100
     assert examples.judged["fields.required", "createAccount"].judged > 10
 
 

@@ -120,12 +120,12 @@ def test_finds_and_tells_field_and_value(
 
 
 def test_same_seed_same_example() -> None:
-    def told(seed: int) -> str:
+    def summary(seed: int) -> str:
         return broken(schema_fuzzing(run_on(NoNul()), "createVirtualAccount", settings(seed, examples=400)))[
             "http.no-server-error"
         ].summary
 
-    assert told(2) == told(2)
+    assert summary(2) == summary(2)
 
 
 # ---------------------------------------------------------------------- conforming servers

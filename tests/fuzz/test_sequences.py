@@ -86,8 +86,8 @@ def test_finds_and_tells_the_steps_that_matter(
         server.funded = run.target.primary.funded_account_id
     # Few sequences a seed: not each has these steps.
     explored = (sequences(run, "accounts", FuzzSettings(seed)) for seed in range(20))
-    found = (each for cells in explored for each in cells if (each.rule, each.operation) == key)
-    broken_one = next(each for each in found if each.violations)
+    matching = (each for cells in explored for each in cells if (each.rule, each.operation) == key)
+    broken_one = next(each for each in matching if each.violations)
     steps = [run.record[number].operation for number in sorted(broken_one.exchanges)]
     assert steps[-1] == operations[-1] and not [*(Counter(operations) - Counter(map(str, steps)))]
     assert len(steps) <= 8

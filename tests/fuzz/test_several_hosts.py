@@ -19,10 +19,10 @@ class LabelsCut(Behaviour):
     """Truncates wallet labels to 20 characters, which breaks create.echo."""
 
     def kept_fields(self, ctx: Context) -> dict[str, object]:
-        kept = super().kept_fields(ctx)
-        if ctx.operation == "createWallet" and isinstance(kept.get("label"), str):
-            kept["label"] = kept["label"][:20]
-        return kept
+        fields = super().kept_fields(ctx)
+        if ctx.operation == "createWallet" and isinstance(fields.get("label"), str):
+            fields["label"] = fields["label"][:20]
+        return fields
 
 
 def test_hosts_share_tests(tmp_path: Path) -> None:

@@ -42,13 +42,13 @@ OPTIONS = (
 LONGEST = 900.0
 
 #: Folder for the reports of runs that blame a server.
-KEPT = Path("reports/runs")
+FOLDER = Path("reports/runs")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("count", type=int, nargs="?", default=20, metavar="N", help="servers to judge (20)")
     parser.add_argument(
-        "--keep", type=Path, default=KEPT, metavar="DIR", help=f"reports of blaming runs ({KEPT})"
+        "--keep", type=Path, default=FOLDER, metavar="DIR", help=f"reports of blaming runs ({FOLDER})"
     )
     selection.seed(parser, 1)
     pool.options(parser)
@@ -58,10 +58,10 @@ def prove(options: argparse.Namespace) -> bool:
     """Judges the servers; returns True if none is blamed."""
     jobs = [(seed, str(options.keep)) for seed in range(options.seed, options.seed + options.count)]
     blaming = 0
-    for (seed, _), told in pool.mapped(judged, jobs, options.processes, "runs"):
-        if told:
+    for (seed, _), blame in pool.mapped(judged, jobs, options.processes, "runs"):
+        if blame:
             blaming += 1
-            print(f"{told}\n  again: python -m tests.prove runs 1 --seed {seed}", flush=True)
+            print(f"{blame}\n  again: python -m tests.prove runs 1 --seed {seed}", flush=True)
     print(f"{len(jobs)} runs, seeds from {options.seed}: {blaming} blame a conforming server")
     return not blaming
 
@@ -69,7 +69,7 @@ def prove(options: argparse.Namespace) -> bool:
 def judged(job: tuple[int, str]) -> str:
     """Describes the blame in a run on the server of a seed, with the server's choices and the run's options;
     empty if there is none."""
-    seed, kept = job
+    seed, reports = job
     variant, chosen = drawn(seed), random.Random(seed).choice(OPTIONS)
     with tempfile.TemporaryDirectory() as name, serving(variant) as tables:
         folder = Path(name) / "reports"
@@ -84,6 +84,6 @@ def judged(job: tuple[int, str]) -> str:
             if cell.verdict in BLAMED and cell.rule not in variant.breaks
         ]
         if blamed:
-            shutil.rmtree(Path(kept, str(seed)), ignore_errors=True)
-            shutil.copytree(folder, Path(kept, str(seed)))
+            shutil.rmtree(Path(reports, str(seed)), ignore_errors=True)
+            shutil.copytree(folder, Path(reports, str(seed)))
     return server + ", ".join(f"{rule} on {operation}" for rule, operation in blamed) if blamed else ""

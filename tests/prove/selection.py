@@ -32,12 +32,12 @@ def seed(parser: argparse.ArgumentParser, usual: int | None = None) -> None:
     parser.add_argument("--seed", type=int, default=value, metavar="N", help="seed of the random choices")
 
 
-def some(found: list[One], what: str) -> list[One]:
+def some(choices: list[One], what: str) -> list[One]:
     """Returns the list; ends the program with a usage error if it is empty."""
-    if not found:
+    if not choices:
         print(f"The options leave no {what}.", file=sys.stderr)
         raise SystemExit(2)
-    return found
+    return choices
 
 
 def chosen(options: argparse.Namespace) -> list[Fault]:

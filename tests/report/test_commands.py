@@ -37,11 +37,11 @@ def test_rules_can_be_narrowed(capsys: pytest.CaptureFixture[str]) -> None:
     assert rules(capsys, "list", "auth.precedence") == [
         rule for rule in ALL_RULES if rule.startswith("list.") or rule == "auth.precedence"
     ]
-    found = [ALL_RULES[rule] for rule in rules(capsys, "--section", "5.4", "--operation", "listAccounts")]
-    for rule in found:
+    chosen = [ALL_RULES[rule] for rule in rules(capsys, "--section", "5.4", "--operation", "listAccounts")]
+    for rule in chosen:
         assert any(section.startswith("5.4") for section in rule.section)
         assert "listAccounts" in rule.operations
-    assert found
+    assert chosen
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,13 @@ def parsed(command: str) -> argparse.Namespace:
 
 def selected(command: str) -> list[tuple[CheckDefinition, str]]:
     """The checks that a command runs, with their operations."""
-    given = parsed(command)
-    scope = Scope.parse([given.rule], [given.operation])
+    options = parsed(command)
+    scope = Scope.parse([options.rule], [options.operation])
     return [
         (check, operation)
         for check in load_checks().values()
         for operation in check.operations
-        if scope.wants(Job(check, operation)) and (given.effort == "deep" or not check.deep)
+        if scope.wants(Job(check, operation)) and (options.effort == "deep" or not check.deep)
     ]
 
 

@@ -57,8 +57,8 @@ def calls(customer: str) -> dict[str, Call]:
     }
 
 
-@pytest.mark.parametrize("options", ["target", "base-url"])
-def test_each_command_gets_the_same_answer(options: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["target", "base-url"])
+def test_each_command_gets_the_same_answer(source: str, tmp_path: Path) -> None:
     server, seeded = new_server()
     with served(server) as url:
         tables: dict[str, Any] = target_tables(seeded, url)
@@ -77,16 +77,16 @@ def test_each_command_gets_the_same_answer(options: str, tmp_path: Path) -> None
                 )
             )
         keep(results, *sent.values(), target=target)
-        given = {"target": str(write_target(tmp_path / "target.toml", tables))}
-        given |= {"base-url": url} if options == "base-url" else {}
-        made = document(results, target, options=given, folder=str(tmp_path / "reports"))
-        write_all(made, tmp_path / "reports")
+        options = {"target": str(write_target(tmp_path / "target.toml", tables))}
+        options |= {"base-url": url} if source == "base-url" else {}
+        report = document(results, target, options=options, folder=str(tmp_path / "reports"))
+        write_all(report, tmp_path / "reports")
         for name, exchange in sent.items():
-            command = resend(made.exchanges[exchange.number], made)
+            command = resend(report.exchanges[exchange.number], report)
             # A nonce that was sent on purpose is used by now.
             status = 401 if name == "nonce" else exchange.status
             assert again(command, tmp_path) == status, f"{name}: {command}"
-    assert str(tables["primary"]["secret"]) not in "".join(pieces(made))
+    assert str(tables["primary"]["secret"]) not in "".join(pieces(report))
 
 
 def again(command: str, folder: Path) -> int:
@@ -101,8 +101,8 @@ def again(command: str, folder: Path) -> int:
 
 def test_what_no_option_expresses_has_no_command() -> None:
     results = whole_run()
-    made = document(results)
+    report = document(results)
 
     call = exchange(1).call
     keep(results, exchange(1, call=call.signed(name_case="lower")), exchange(2, request_body=b"x" * 200_000))
-    assert [resend(kept, made) for kept in results.exchanges.values()] == ["", ""]
+    assert [resend(record, report) for record in results.exchanges.values()] == ["", ""]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,11 +17,8 @@ from conformance.world.run import Run
 #: and a concurrent thread would see partially initialized modules.
 LOADING = threading.Lock()
 
-#: Runs one part of an exploration, by its name, and returns the cells.
-ExplorationFunction = Callable[[Run, str, "FuzzSettings"], list[Cell]]
-
-#: The decorated function: also takes the name of the exploration, and may raise Inconclusive.
-Explore = Callable[[Run, str, "FuzzSettings", str], list[Cell]]
+#: Runs one part of an exploration, by its name, and returns the cells. Raises Inconclusive.
+Explore = Callable[[Run, str, "FuzzSettings"], list[Cell]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Exploration:
     """
 
     name: str
-    function: ExplorationFunction
+    function: Explore
     #: Part -> rule and operation of its cell where nothing is judged.
     stands_for: Mapping[str, tuple[str, str]]
     #: True if it takes longer than all others, and sends nothing odd: lanes begin with it.
@@ -42,6 +38,22 @@ class Exploration:
     last: ClassVar[bool] = False
     deep: ClassVar[bool] = False
     waits: ClassVar[bool] = False
+
+    def judge(self, run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
+        """Runs a part and returns the cells."""
+        rule, operation = self.stands_for[part]
+        cell = Cell(rule, operation)
+        cells: list[Cell] = []
+        if reason := absent(RULES[rule], operation, run.target):
+            return [cell.concluded(self.name, NotApplicable(reason))]
+        try:
+            run.answering()
+            cells = self.function(run, part, settings)
+            # Hypothesis may have caught an Inconclusive that ends the run.
+            run.answering()
+        except Inconclusive as stop:
+            return [*cells, *stop.cells, cell.concluded(self.name, stop)]
+        return cells
 
     def cells(self, part: str) -> list[tuple[str, str]]:
         """What stands for the cells of a part."""
@@ -58,38 +70,18 @@ EXPLORATIONS: dict[str, Exploration] = {}
 
 def exploration(
     stands_for: Mapping[str, tuple[str, str]], *, early: bool = False
-) -> Callable[[Explore], ExplorationFunction]:
+) -> Callable[[Explore], Explore]:
     """Registers a function as a property-based test that runs once for each part.
 
     `stands_for` maps each part to the rule and operation of its cell where nothing is judged: the function
     raises Inconclusive, or the target does not have the operation.
     """
 
-    def mark(function: Explore) -> ExplorationFunction:
+    def mark(function: Explore) -> Explore:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-
-        @functools.wraps(function)
-        def explore(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
-            rule, operation = stands_for[part]
-            cell = Cell(rule, operation)
-            cells: list[Cell] = []
-            if reason := absent(RULES[rule], operation, run.target):
-                return [cell.concluded(name, NotApplicable(reason))]
-            try:
-                run.answering()
-                cells = function(run, part, settings, name)
-                # Hypothesis may have caught an Inconclusive that ends the run.
-                run.answering()
-            except Inconclusive as stop:
-                return [*cells, *stop.cells, cell.concluded(name, stop)]
-            return cells
-
-        # Else pytest would take the parameters of the decorated function for fixtures.
-        del explore.__wrapped__
-        marked = Exploration(name, explore, stands_for, early)
-        EXPLORATIONS[name] = marked
-        explore.conformance_exploration = marked  # type: ignore[attr-defined]
-        return explore
+        marked = EXPLORATIONS[name] = Exploration(name, function, stands_for, early)
+        function.conformance_exploration = marked  # type: ignore[attr-defined]
+        return function
 
     return mark
 

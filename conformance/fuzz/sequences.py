@@ -137,10 +137,10 @@ class Sequence:
         return {**exchange.document, "id": identifier}
 
 
-def explore(run: Run, part: str, settings: FuzzSettings, check: str) -> list[Cell]:
+def explore(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
     """Runs sequences and returns a cell for each judged rule."""
     name = f"sequences {part}"
-    examples = Examples(run, "createAccount", check, settings.share())
+    examples = Examples(run, "createAccount", "test_fuzz.test_sequences", settings.share())
     operations = sendable(run)
     with examples.recording():
         machine: Any = load(name, paths(operations)).as_state_machine()

@@ -13,14 +13,14 @@ from conformance.world.run import Run
 
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})
-def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Cell]:
+def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.generated_requests import fuzz
-    return fuzz(run, part, settings, name)
+    return fuzz(run, part, settings)
 
 
 @exploration({"accounts": ("http.success-json", "createAccount")}, early=True)
-def test_sequences(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Cell]:
+def test_sequences(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.sequences import explore
-    return explore(run, part, settings, name)
+    return explore(run, part, settings)

@@ -141,7 +141,7 @@ class Worker:
     def _cells(self, job: Job) -> list[Cell]:
         if isinstance(job.judged, CheckDefinition):
             return self.run_check(job.judged, job.parameter)[0]
-        cells = presence.explained(self.run, job.judged.function(self.run, job.parameter, self.settings), ())
+        cells = presence.explained(self.run, job.judged.judge(self.run, job.parameter, self.settings), ())
         for violation in itertools.chain.from_iterable(cell.violations for cell in cells):
             violation.examples = self.settings.examples
         return self._asked_for(cells)

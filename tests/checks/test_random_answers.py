@@ -57,7 +57,7 @@ def met_by(seed: int) -> tuple[Run, list[Cell]]:
         exploration = source.choice([*EXPLORATIONS.values()])
         part = source.choice(exploration.parts)
         print(exploration.name, part)
-        cells += exploration.function(run, part, FuzzSettings(seed=seed, examples=8))
+        cells += exploration.judge(run, part, FuzzSettings(seed=seed, examples=8))
     return run, cells
 
 

@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from conformance.fuzz import load_tests
 from conformance.fuzz.examples import Examples, settings_of
-from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.target.file import build
 from conformance.world.run import Run
 from tests.support.runs import run_on
+
+load_tests()
+schema_fuzzing = EXPLORATIONS["test_fuzz.test_schema_fuzzing"].judge
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"

@@ -12,7 +12,6 @@ from conformance.fuzz import load_tests
 from conformance.fuzz.examples import Examples
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.fuzz.generated_requests import Fuzzer
-from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.judge.oracle import own_path
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
@@ -27,6 +26,9 @@ from tests.variants.choice import compose
 from tests.variants.demands import UniqueLabels, UniqueNames
 from tests.variants.judging import judge
 from tests.variants.replicas import ReadsBehind
+
+load_tests()
+schema_fuzzing = EXPLORATIONS["test_fuzz.test_schema_fuzzing"].judge
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -198,7 +200,6 @@ def test_server_without_accounts_is_inconclusive() -> None:
 
 
 def test_time_is_shared_by_parts_and_workers_and_kept() -> None:
-    load_tests()
     parts = sum(len(exploration.parts) for exploration in EXPLORATIONS.values())
     assert settings().share() is None
     assert settings(seconds=60.0, workers=2).share() == pytest.approx(120 / parts)

@@ -10,14 +10,17 @@ import pytest
 from hypothesis.internal import charmap
 
 from conformance.contract.operations import OPERATIONS
-from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
-from conformance.fuzz.test_fuzz import test_sequences as sequences
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on
+
+load_tests()
+schema_fuzzing = EXPLORATIONS["test_fuzz.test_schema_fuzzing"].judge
+sequences = EXPLORATIONS["test_fuzz.test_sequences"].judge
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

@@ -73,7 +73,7 @@ def judge(
                 results.add(cell)
             requests[check.name, operation] = run.sent - before
         for name, part in explored:
-            for cell in EXPLORATIONS[name].function(run, part, settings or FuzzSettings(1)):
+            for cell in EXPLORATIONS[name].judge(run, part, settings or FuzzSettings(1)):
                 results.add(cell)
     judged = _judged(variant, run, results)
     judged.requests = requests

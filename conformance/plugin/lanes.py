@@ -51,7 +51,7 @@ WORKERS = 64
 LEDGER = "conformance ledger"
 
 #: The exceptions by which a test tells its outcome; any other is an error of the suite.
-_OUTCOMES = (pytest.skip.Exception, pytest.xfail.Exception)
+_OUTCOMES = (pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception)
 
 
 class Lanes:
@@ -154,11 +154,6 @@ class Lanes:
             self._next(left)
 
 
-class BrokenRule(AssertionError):
-    """The server breaks a rule; the text is shown on the terminal. Derived from AssertionError so that other
-    plugins report a failure, not an error."""
-
-
 class Runner:
     """A plugin of a process that runs tests: lanes run them, by the data of the session that controls the run
     (see `Session.process_data`)."""
@@ -201,8 +196,7 @@ class Runner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
-        """Runs a test, or takes its outcome. Raises BrokenRule, pytest's skip or xfail, or the suite's own
-        error."""
+        """Runs a test, or takes its outcome. Raises pytest's fail, skip or xfail, or an error of the suite."""
         if (job := job_of(pyfuncitem)) is None:
             return None
         outcome = self._outcomes[pyfuncitem.nodeid] = self._lanes.outcome(pyfuncitem.nodeid, job)
@@ -216,7 +210,8 @@ class Runner:
             # Does nothing under --runxfail.
             pytest.xfail(f"known failure: {reasons[0]}")
         if failures:
-            raise BrokenRule(failure_text(failures, outcome.ledger.exchanges, self._options.verbosity > 0))
+            verbose = self._options.verbosity > 0
+            pytest.fail(failure_text(failures, outcome.ledger.exchanges, verbose), pytrace=False)
         if outcome.gap:
             pytest.skip(outcome.gap)
         return True
@@ -233,9 +228,7 @@ class Runner:
         outcome = self._outcomes.pop(item.nodeid, JobOutcome(Ledger()))
         error = call.excinfo.value if call.excinfo else None
         report.duration = outcome.seconds or report.duration
-        if isinstance(error, BrokenRule):
-            report.longrepr = str(error)
-        elif isinstance(error, _OUTCOMES) and isinstance(report.longrepr, tuple):
+        if isinstance(error, _OUTCOMES) and isinstance(report.longrepr, tuple):
             path, line, _ = item.location
             report.longrepr = str(path), (line or 0) + 1, report.longrepr[2]
         elif error is not None and not isinstance(error, _OUTCOMES) and not outcome.ledger.errors:

@@ -196,7 +196,7 @@ class Runner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
-        """Runs a test, or takes its outcome. Raises pytest's fail, skip or xfail, or an error of the suite."""
+        """Runs a test, or takes its outcome. Raises pytest's fail, skip and xfail, or the suite's error."""
         if (job := job_of(pyfuncitem)) is None:
             return None
         outcome = self._outcomes[pyfuncitem.nodeid] = self._lanes.outcome(pyfuncitem.nodeid, job)
@@ -220,18 +220,14 @@ class Runner:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Completes the report of a test: its ledger, its time instead of that of its turn, and where it
-        stands."""
+        """Completes the report of a test: its ledger, and its time instead of that of its turn."""
         report = yield
         if call.when != "call" or job_of(item) is None:
             return report
         outcome = self._outcomes.pop(item.nodeid, JobOutcome(Ledger()))
         error = call.excinfo.value if call.excinfo else None
         report.duration = outcome.seconds or report.duration
-        if isinstance(error, _OUTCOMES) and isinstance(report.longrepr, tuple):
-            path, line, _ = item.location
-            report.longrepr = str(path), (line or 0) + 1, report.longrepr[2]
-        elif error is not None and not isinstance(error, _OUTCOMES) and not outcome.ledger.errors:
+        if error is not None and not isinstance(error, _OUTCOMES) and not outcome.ledger.errors:
             outcome.ledger.errors.append(self._described(item, error))
         try:
             packed = outcome.ledger.to_json()

@@ -14,12 +14,13 @@ from conformance.checks.races import MOST_SPOILT
 from conformance.contract.new_resources import stated
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import MOVING, document, objects, same_account, show
-from conformance.judge.paging import listed
+from conformance.judge.paging import ids_of, listed
 from conformance.judge.timeliness import before_account, untimely
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import MAX_SIZE, integer, query
+from conformance.wire.pages import MAX_SIZE, integer, page_of, query, walk
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
+from conformance.world.known_lists import listed_customer
 from conformance.world.samples import marker
 
 #: Simultaneous reads: they find one stale process of three with a probability of 0.91, 1 - (2/3) ** 6.
@@ -79,12 +80,12 @@ def test_updates_after_a_while(at: Check) -> None:
             judge_members(at, rule, answer, document(changed), but=but, shown_by=[changed])
 
 
-@check("list.complete", waits=True)
+@check("list.complete", "read.delay", waits=True)
 def test_lists_after_a_while(at: Check) -> None:
     """Reads a list that was read first and grew long before, several times at once: each answer counts every
-    created element in its total, and shows them where nobody else adds any."""
+    created element in its total, and shows them and what it showed before, or its pages together do."""
     create, growing = ADDS_TO[at.operation.id], at.operation.traits.others_add
-    fixture = at.run.account() if growing else at.account(fresh=True)
+    fixture = listed_customer(at.run) if growing else at.account(fresh=True)
     listing = fixture.call(at.operation.id).with_query(query(1, MAX_SIZE))
     wallets = TRAITS[create].unique_pair
     bodies = at.run.samples.wallets()[:2] if wallets else [None, None]
@@ -94,14 +95,23 @@ def test_lists_after_a_while(at: Check) -> None:
         elements.append(at.accept(fixture.call(create, body), "another element to be listed"))
     what = "one of several reads of a list, long after its last element was created"
     least = (integer(first.get("total")) or 0) + len(elements) - 1
+    # What the list showed before stays.
+    ids = list(dict.fromkeys([*ids_of(filter(None, [page_of(first)])), *map(identifier, elements)]))
+    full = False
     for answer in _late_looks(at, listing, what):
         if at.accepted("list.complete", answer):
-            if not growing:
-                at.expect("list.complete", *listed(what, list(map(identifier, elements)), [answer]))
+            full = len(objects(answer.get("items"))) >= MAX_SIZE
+            if not full:
+                at.expect("list.complete", *listed(what, ids, [answer]))
             total = integer(answer.get("total"))
             old = f"total {total}" if total is not None and total < least else ""
             expected = f"{what}: total at least {least}"
             at.expect("list.complete", expected, old, answer, first, *elements[1:])
+    for _ in range(LOOKS if full else 0):
+        done = walk(at.send, fixture.call(at.operation.id))
+        if not done.cut:
+            at.expect("list.complete", *listed("a list after it grew", ids, done.page_exchanges))
+    at.observe_delay("when does a new element show?")
 
 
 # ---------------------------------------------------------------------- the time

@@ -8,7 +8,6 @@ specification may allow that.
 from __future__ import annotations
 
 import contextlib
-import functools
 from dataclasses import dataclass
 
 from conformance.contract.traits import TRAITS
@@ -18,8 +17,7 @@ from conformance.world.bodies import KINDS, bodies
 from conformance.world.cache import once
 from conformance.world.calls import call
 from conformance.world.run import Account, Run, purpose_of
-from conformance.world.samples import BUSINESS, Body, changed
-from conformance.world.shapes import accepts
+from conformance.world.samples import Body
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,7 @@ def creations(run: Run, operation: str) -> list[CreatedResource]:
             where = Account(run, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
             # A second default is open, so this takes a new beneficiary, if possible a business.
-            business = BUSINESS if accepts(run, "createBeneficiary", "business") else {}
-            restyle = functools.partial(changed, changes=business)
-            where = Account(run, account_id=fixture.account_id, restyle=restyle)
+            where = Account(run, account_id=fixture.account_id, business=True)
         for body in tries:
             exchange = run.send(
                 where.client, call(operation, where.ids(operation), body), f"a {operation} of {name}"

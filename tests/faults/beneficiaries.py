@@ -8,7 +8,7 @@ from typing import Any
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Call, Faulty, Row, fault, faults, seam, seams
+from .catalogue import Call, Faulty, Row, faults, of, seam, seams
 from .completeness import OF_DESTINATIONS
 from .races import pause
 from .resources import paid
@@ -90,7 +90,6 @@ class KeepsOneDocument(Faulty):
 # ---------------------------------------------------------------------- destinations
 
 
-@fault("beneficiary.destinations", operations=("updateBeneficiary", "disableBeneficiary"))
 class SavesOldDestinations(KeepsOneDocument):
     """A change saves the destinations with the beneficiary as they were when it was read."""
 
@@ -105,6 +104,9 @@ class SavesOldDestinations(KeepsOneDocument):
 
 
 faults["beneficiary.destinations"] |= {
+    "A change saves the destinations with the beneficiary as they were when it was read.": of(
+        SavesOldDestinations, operations=("updateBeneficiary", "disableBeneficiary")
+    ),
     "Destinations of a beneficiary show is_default as it was when they were created.": seams(
         {
             "create_destination": lambda self, ctx, usual: (

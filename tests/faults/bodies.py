@@ -10,6 +10,7 @@ from typing import Any
 from conformance.contract.fields import Field
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
+from tests.specification import ADDRESS
 
 from .catalogue import Call, Faulty, Row, by_name, faults, seam
 from .rows import says, skipping
@@ -149,13 +150,7 @@ INSTEAD: dict[str, Any] = {
     "amount": "1.00",
     "email": "a@example.com",
     "phone": "+12025550123",
-    "address": {
-        "address_line": "1 Main Street",
-        "city": "New York",
-        "region": "NY",
-        "postal_code": "10001",
-        "country": "US",
-    },
+    "address": dict(zip(ADDRESS, ("1 Main Street", "New York", "NY", "10001", "US"), strict=True)),
     "network": "ethereum",
     "type": "bank_account",
     "beneficiary_type": "individual",

@@ -10,14 +10,7 @@ A function of a row is called with what its parameters name: parameters of the s
 behaviour; `value`, which distinguishes the kinds; `usual`, the reference server's method, with the same
 arguments if called without any. Without a function, the kinds themselves are overrides, or results. What most
 rows do has a name in rows.py: to leave a step out, refuse, show other members. A fault of several seams is
-`seams({NAME: function, ...})`, or a class:
-
-    @fault("auth.nonce-replay")
-    class NeverRecorded(Faulty):
-        \"\"\"A nonce may be used any number of times.\"\"\"
-
-        def claim_nonce(self, ctx, nonce):
-            return True
+`seams({NAME: function, ...})`, or `of(CLASS)`, a subclass of Faulty.
 
 An override applies to the broken operation only, unless the row or class sets `everywhere`. One fault is
 registered for each operation of the rule, or with `each` one for each of several values, available as
@@ -33,7 +26,7 @@ import pkgutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS, RULES
@@ -123,53 +116,35 @@ Error = Refusal | str
 #: A function of a row.
 Call = Callable[..., Any]
 
-#: A class that is registered.
-Registered = TypeVar("Registered", bound=Faulty)
 
-
-def fault(
-    *rules: str,
+def _register(
+    rules: Iterable[str],
+    behaviour: type[Faulty],
+    description: str,
     operations: Iterable[str] | None = None,
     each: Values | Callable[[str], Values] | None = None,
     also: tuple[str, ...] = (),
-) -> Callable[[type[Registered]], type[Registered]]:
-    """Registers a class as a fault of each rule, on all or the given operations.
+) -> None:
+    """Registers a behaviour as a fault of each rule, on all or the given operations.
 
     `each` has the values of several kinds, with or without names, or makes them for an operation. Raises
-    KeyError for an unknown rule, AttributeError for an unknown seam, and ValueError if no operation is left.
+    KeyError for an unknown rule, and ValueError if no operation is left.
     """
-
-    def register(behaviour: type[Registered]) -> type[Registered]:
-        _confine(behaviour)
-        description = " ".join((behaviour.__doc__ or "").split())
-        sentence = description.removesuffix(".")
-        for rule in rules:
-            covered = RULES[rule].operations
-            chosen = [name for name in covered if operations is None or name in {*operations}]
-            if not chosen:
-                raise ValueError(f"{behaviour.__name__}: {rule} covers none of the operations")
-            for operation in chosen:
-                for label, value in _values(each(operation) if callable(each) else each, operation):
-                    kind = f"{sentence}: {label}" if label else sentence
-                    FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
-        return behaviour
-
-    return register
-
-
-def _overridden(
-    base: type[Faulty], sentence: str, overrides: Mapping[str, Callable[..., Any]], everywhere: bool
-) -> type[Faulty]:
-    """Returns a class with some seams, or methods of `base`, overridden."""
-    behaviour = type("Row", (base,), {"__doc__": sentence, "everywhere": everywhere or base.everywhere})
-    for name, override in overrides.items():
-        setattr(behaviour, name, _overriding(behaviour, name, override))
-    return behaviour
+    _confine(behaviour)
+    sentence = description.removesuffix(".")
+    for rule in rules:
+        chosen = [name for name in RULES[rule].operations if operations is None or name in {*operations}]
+        if not chosen:
+            raise ValueError(f"{rule} covers none of the operations: {description}")
+        for operation in chosen:
+            for label, value in _values(each(operation) if callable(each) else each, operation):
+                kind = f"{sentence}: {label}" if label else sentence
+                FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
 
 
 @dataclass(frozen=True)
 class Row:
-    """The overridden methods of a base class, and the options of `fault`."""
+    """The overridden methods of a base class, and the options of `_register`."""
 
     base: type[Faulty]
     overrides: Mapping[str, Call]
@@ -177,33 +152,25 @@ class Row:
     everywhere: bool = False
 
 
-def seam(
-    name: str,
-    override: Call | None = None,
-    *,
-    base: type[Faulty] = Faulty,
-    everywhere: bool = False,
-    **options: Any,
-) -> Row:
-    """Makes a row that overrides one seam, or one method of `base`, by the kind if by nothing else; `options`
-    are those of `fault`."""
-    return seams({name: override}, base=base, everywhere=everywhere, **options)
+def seam(name: str, override: Call | None = None, **options: Any) -> Row:
+    """Makes a row that overrides one seam, by the kind if by nothing else; `options` are those of `seams`."""
+    return seams({name: override}, **options)
 
 
 def seams(
     overrides: Mapping[str, Call | None],
-    *,
     base: type[Faulty] = Faulty,
     everywhere: bool = False,
     **options: Any,
 ) -> Row:
-    """Makes a row that overrides several seams by name; `options` are those of `fault`."""
+    """Makes a row that overrides several seams, or methods of `base`, by name; the other options are those of
+    `_register`."""
     bound = {name: by_name(function, seam_of(name, base)) for name, function in overrides.items()}
     return Row(base, bound, options, everywhere)
 
 
 def of(base: type[Faulty], **options: Any) -> Row:
-    """Makes a row from a complete class; `options` are those of `fault`."""
+    """Makes a row from a complete class; `options` are those of `_register`."""
     return Row(base, {}, options)
 
 
@@ -256,9 +223,12 @@ class Rows:
         return {}
 
     def __setitem__(self, rules: str | tuple[str, ...], rows: Mapping[str, Row]) -> None:
-        for sentence, given in rows.items():
-            behaviour = _overridden(given.base, sentence, given.overrides, given.everywhere)
-            fault(*([rules] if isinstance(rules, str) else rules), **given.options)(behaviour)
+        for sentence, row in rows.items():
+            everywhere = row.everywhere or row.base.everywhere
+            behaviour = type("Row", (row.base,), {"__doc__": sentence, "everywhere": everywhere})
+            for name, override in row.overrides.items():
+                setattr(behaviour, name, _overriding(behaviour, name, override))
+            _register([rules] if isinstance(rules, str) else rules, behaviour, sentence, **row.options)
 
 
 faults = Rows()

@@ -308,7 +308,10 @@ faults["http.no-server-error"] |= {
     "A PATCH in which this field alone is null, and nothing else wrong, is answered with 500.": crashing(
         operations=["updateBeneficiary"],
         each={
-            name: lambda ctx, name=name: [key for key in json_of(ctx) if json_of(ctx)[key] is None] == [name]
+            name: lambda ctx, name=name: (
+                isinstance(body := json_of(ctx), dict)
+                and [key for key in body if body[key] is None] == [name]
+            )
             for name in ("beneficiary_type", *fields(lambda field: field.required)("createBeneficiary"))
         },
     ),

@@ -72,10 +72,15 @@ faults["destination.masked-enough"] |= {
 }
 
 
+def _others(self: Any, ctx: Context) -> list[Record]:
+    """Returns the destinations of the beneficiary, the oldest first."""
+    return ctx.store.select("payout_destination", self.parent(ctx)["id"])
+
+
 def _same_end(self: Any, ctx: Context) -> None:
     """Finds a destination by the last four characters of its number; creates one if there is none."""
     end = str(ctx.values.get(self.value) or "")[-4:]
-    for one in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
+    for one in _others(self, ctx):
         if end and str(one.get(self.value) or "").endswith(end):
             ctx.record = one
             return
@@ -92,20 +97,8 @@ faults["create.echo"] |= {
 }
 
 
-def _clear_alike(self: Any, ctx: Context) -> None:
-    """Unsets the default among the destinations that have one member in common with the new one."""
-    for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
-        if other.get(self.value) == ctx.values.get(self.value):
-            store(ctx, {"is_default": False}, [other])
-
-
-def _clear_the_last(self: Any, ctx: Context) -> None:
-    last = ctx.store.select("payout_destination", self.parent(ctx)["id"], newest_first=True, limit=1)
-    store(ctx, {"is_default": False}, last)
-
-
 def _clear_late(self: Any, ctx: Context) -> None:
-    others = ctx.store.select("payout_destination", self.parent(ctx)["id"])
+    others = _others(self, ctx)
     pause()
     store(ctx, {"is_default": False}, others)
 
@@ -113,10 +106,16 @@ def _clear_late(self: Any, ctx: Context) -> None:
 faults["destination.default"] |= {
     "A new default stands beside the old one.": skipping("clear_default"),
     "A new default takes its place from one that has this in common with it.": seam(
-        "clear_default", _clear_alike, each=("type", "currency")
+        "clear_default",
+        lambda self, ctx, value: store(
+            ctx,
+            {"is_default": False},
+            [one for one in _others(self, ctx) if one.get(value) == ctx.values.get(value)],
+        ),
+        each=("type", "currency"),
     ),
     "A new default takes its place from the destination that was made last.": seam(
-        "clear_default", _clear_the_last
+        "clear_default", lambda self, ctx: store(ctx, {"is_default": False}, _others(self, ctx)[-1:])
     ),
     "Of defaults that are created at once each looks for the others before one is stored.": seam(
         "clear_default", _clear_late, base=NotAtomic

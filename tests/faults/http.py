@@ -8,11 +8,11 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from conformance.reference.refusals import KINDS
+from conformance.reference.refusals import Refusal
 
 from .catalogue import faults
 from .harness import NO_ANSWER
-from .rows import MISSING, each_of, refusing, shown_as, succeeded, turn, where
+from .rows import MISSING, each_of, refusing, shown_as, succeeded, together, turn, where
 from .signatures import body_forms
 
 faults["http.success-json"] |= {
@@ -51,20 +51,19 @@ faults["http.success-json"] |= {
 faults["http.content-type"] |= {
     "Some answers are not declared as application/json.": where(
         "finish",
-        lambda response, value: value[0](response.status),
-        lambda response, value: response.with_header(b"content-type", value[1].encode() or None),
-        each={
-            f"{which}: {declared}": (of_status, declared)
-            for which, of_status in {
-                "successes": lambda status: 200 <= status < 300,
-                "authentication errors": lambda status: status == 401,
-                "other errors": lambda status: status in (400, 403, 404, 409, 422),
-            }.items()
-            for declared in (
+        lambda response, value: value[1](response.status),
+        lambda response, value: response.with_header(b"content-type", value[0].encode() or None),
+        each=each_of(
+            (
                 *("text/html; charset=utf-8", "text/plain", "", "text/json", "application/vnd.api+json"),
                 *("application/problem+json", "application/jsonp", "application/json-seq"),
-            )
-        },
+            ),
+            {
+                "of successes": lambda status: 200 <= status < 300,
+                "of authentication errors": lambda status: status == 401,
+                "of other errors": lambda status: status in (400, 403, 404, 409, 422),
+            },
+        ),
     ),
     "The answer to a repeated POST is not declared as application/json.": where(
         "finish",
@@ -91,47 +90,33 @@ SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
     },
 }
 
-#: Kind -> refusals of one family.
-FAMILIES: dict[str, tuple[str, ...]] = {
-    "authentication": tuple(kind for kind, (status, *_) in KINDS.items() if status == 401),
-    "missing headers": ("missing_headers",),
-    "timestamp": ("timestamp_too_old",),
-    "nonce": ("nonce_replay",),
-    "signature": ("invalid_signature",),
-    "unknown key": ("unknown_key",),
-    "foreign": ("foreign_parent",),
-    "unknown": ("unknown_parent",),
-    "child": ("missing_child",),
-    "conflict": ("idempotency_key_conflict",),
-}
+_FEW = {kind: SHAPES[kind] for kind in ("text", "message missing")}
 
 
-def _families(operation: str) -> dict[str, tuple[str, str]]:
-    more = ["missing headers", "timestamp", "nonce", "signature", "unknown key"]
-    more += ["child"] * (operation in OPERATION_SETS["child"])
-    shapes = dict.fromkeys(("authentication", "foreign", "unknown"), tuple(SHAPES))
-    shapes |= dict.fromkeys(more, ("text", "message missing"))
-    if operation in OPERATION_SETS["create"]:
-        # A conflict differs from other refusals by its type only: without it, another rule is broken.
-        shapes["conflict"] = ("message missing",)
-    return {f"{family}: {shape}": (family, shape) for family, those in shapes.items() for shape in those}
+def _of_family(refusal: Refusal, value: tuple[str, Any]) -> bool:
+    return refusal.kind == value[0] or (value[0] == "authentication" and refusal.status == 401)
 
 
 faults["error.shape"] |= {
     "Some errors have another body.": where(
         "error_document",
-        lambda refusal, value: refusal.kind in FAMILIES[value[0]],
-        lambda value, usual: SHAPES[value[1]](usual()["error"]),
-        each=_families,
+        _of_family,
+        lambda value, usual: value[1](usual()["error"]),
+        each=together(
+            each_of("authentication foreign_parent unknown_parent", SHAPES),
+            each_of("missing_headers timestamp_too_old nonce_replay invalid_signature unknown_key", _FEW),
+            each_of("missing_child", _FEW, OPERATION_SETS["child"]),
+            # A conflict differs from other refusals by its type only: without it, another rule is broken.
+            each_of("idempotency_key_conflict", dict([*_FEW.items()][1:]), OPERATION_SETS["create"]),
+        ),
     ),
     "Some errors have no JSON body.": where(
         "render_refusal",
-        lambda refusal, value: refusal.kind in FAMILIES[value[0]],
+        _of_family,
         lambda value, usual: Response((made := usual()).status, made.headers, value[1]),
-        each={"authentication": ("authentication", b""), "unknown": ("unknown", b"Not found")},
+        each={"authentication": ("authentication", b""), "unknown": ("unknown_parent", b"Not found")},
     ),
 }
-
 
 faults["operation.missing"] |= {
     "The operation does not exist: its path is answered like any other.": refusing("stages", "unknown_path")

@@ -16,7 +16,7 @@ from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, Only, by_name, fault, faults, refuse, seam, seams, wrong
+from .catalogue import Faulty, Only, by_name, faults, of, refuse, seam, seams, wrong
 from .formats import PAYMENTS
 from .rows import (
     MISSING,
@@ -161,7 +161,6 @@ def _used_elsewhere(self: Any, ctx: Any) -> bool:
     return bool(users.setdefault(ctx.key, ctx.organization.id) != ctx.organization.id)
 
 
-@fault("idempotency.other-organization")
 class KeysBeforeOwners(Faulty):
     """A used key is answered with the stored response to whoever sends it, wherever the resource is."""
 
@@ -182,6 +181,9 @@ class KeysBeforeOwners(Faulty):
 
 
 faults["idempotency.other-organization"] |= {
+    "A used key is answered with the stored response to whoever sends it, wherever the resource is.": of(
+        KeysBeforeOwners
+    ),
     "A key that another organization used is performed, but the answer has the id of its resource.": seams(
         {
             "remember": lambda self, ctx, response, usual: (

@@ -33,8 +33,6 @@ NONCE_SCOPES: dict[str, Callable[[Context], Any] | Only] = {
     "key": Only(lambda ctx: ctx.header(b"idempotency-key") or "", OPERATION_SETS["post"]),
 }
 
-_WITH_BODY = [name for name, operation in OPERATIONS.items() if operation.request_schema is not None]
-
 
 def forgetting(test: Call, name: str = "refused", **options: Any) -> Row:
     """Makes a row that forgets the nonce of a request, after a step, where a test holds."""
@@ -120,11 +118,13 @@ faults["auth.nonce-replay"] |= {
         each={
             "a parent": "unknown_parent",
             "a foreign parent": "foreign_parent",
-            "malformed JSON": Only("malformed_body", _WITH_BODY),
-            "a field": Only("invalid_field", _WITH_BODY),
-            "a body that is no object": Only("body_not_object", _WITH_BODY),
+            "malformed JSON": Only("malformed_body", OPERATION_SETS["body"]),
+            "a field": Only("invalid_field", OPERATION_SETS["body"]),
+            "a body that is no object": Only("body_not_object", OPERATION_SETS["body"]),
             "its key": Only("invalid_idempotency_key", OPERATION_SETS["post"]),
-            "a conflict": Only("idempotency_key_conflict", {*_WITH_BODY} & {*OPERATION_SETS["post"]}),
+            "a conflict": Only(
+                "idempotency_key_conflict", {*OPERATION_SETS["body"]} & {*OPERATION_SETS["post"]}
+            ),
             "a child": Only("missing_child", OPERATION_SETS["child"]),
             "its query": Only("invalid_parameter", OPERATION_SETS["list"]),
             "its payee": Only("payout_beneficiary payout_destination", ["createPayout"]),

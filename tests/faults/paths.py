@@ -24,7 +24,7 @@ from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
 
 from .authentication import first_organization, waiving
-from .catalogue import SHOWN_LATER, Faulty, Only, fault, faults, of, seam, seams
+from .catalogue import SHOWN_LATER, Faulty, Only, faults, of, seam, seams
 from .rows import where
 
 
@@ -175,7 +175,6 @@ def _spellings(operation: str) -> list[str]:
     return [spelling for spelling in PATHS if not left_out.get(spelling)]
 
 
-@fault("auth.other-spellings", each=_spellings)
 class OpenElsewhere(Faulty):
     """Under another spelling the operation is served to anybody."""
 
@@ -211,6 +210,7 @@ def _of_basic(ctx: Context) -> str:
 
 
 faults["auth.other-spellings"] |= {
+    "Under another spelling the operation is served to anybody.": of(OpenElsewhere, each=_spellings),
     "A request of this kind needs no signature.": waiving(
         each={
             "an escaped letter in its path": lambda ctx: b"%" in ctx.request.target.partition(b"?")[0],

@@ -17,7 +17,7 @@ from conformance.reference.store import Balance
 
 from .authentication import first_organization
 from .bodies import instead, valid
-from .catalogue import Call, Faulty, Only, Row, by_name, fault, faults, of, seam, seam_of
+from .catalogue import Call, Faulty, Only, Row, by_name, faults, of, seam, seam_of, seams
 from .replays import do_again, seen
 from .rows import after, always, before, says, store
 from .tenancy import AsksForFunds
@@ -137,7 +137,57 @@ def _patch_refused(self: Any, ctx: Context) -> None:
         raise
 
 
+class StoresWithTheNext(Faulty):
+    """Stores creates that were refused for a field along with the next one that is accepted."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        known = self.state.get("known")
+        if refusal.kind == "invalid_field" and known:
+            record = {**known, **ctx.values, "id": self.new_id(ctx, KINDS[ctx.operation])}
+            self.state.setdefault("waiting", []).append({**record, "parent": self.parent(ctx)["id"]})
+
+    def create(self, ctx: Context) -> None:
+        for record in self.state.pop("waiting", []):
+            if record.get("is_default"):
+                self.clear_default(ctx)
+            ctx.store.insert(KINDS[ctx.operation], record)
+        super().create(ctx)
+        self.state["known"] = ctx.record
+
+
+def _take_the_pair(ctx: Context) -> None:
+    """Takes the pair of a wallet, whose body may not have been read."""
+    body = json.loads(ctx.request.body or b"{}")
+    pair = [body.get(name) for name in ("currency", "network")] if isinstance(body, dict) else [None]
+    if all(isinstance(name, str) for name in pair):
+        ctx.store.claim_wallet_pair(ctx.params["account_id"], *map(str, pair))
+
+
 faults[RULE] |= {
+    "A create is refused for a field, and stored along with the next one that is accepted.": of(
+        StoresWithTheNext, operations=("createPayoutDestination",)
+    ),
+    "A PATCH with an invalid field is refused, and the next one stores its valid fields as well.": seams(
+        {
+            "refused": lambda self, ctx, refusal: self.state.setdefault(
+                ctx.params["beneficiary_id"], {}
+            ).update(
+                {name: ctx.values[name] for name in ctx.values if name != refusal.field}
+                if refusal.kind == "invalid_field"
+                else {}
+            ),
+            "patched": lambda self, ctx, record, usual: usual(
+                ctx, {**record, **self.state.get(record["id"], {})}
+            ),
+        },
+        operations=("updateBeneficiary",),
+    ),
+    "The pair of a wallet is taken first, and left so when the request is refused: for its value.": when(
+        "",
+        _take_the_pair,
+        "createWallet",
+        each={"another field": "invalid_field", "a used key": "idempotency_key_conflict"},
+    ),
     "A refused request is performed all the same.": when(
         # Beneficiaries and payins have no list that would show the effect.
         "",
@@ -254,55 +304,3 @@ faults[RULE] |= {
         each=[""],
     ),
 }
-
-
-@fault(RULE, operations=("createPayoutDestination",))
-class StoresWithTheNext(Faulty):
-    """A create is refused for a field, and stored along with the next one that is accepted."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        known = self.state.get("known")
-        if refusal.kind == "invalid_field" and known:
-            record = {**known, **ctx.values, "id": self.new_id(ctx, KINDS[ctx.operation])}
-            self.state.setdefault("waiting", []).append({**record, "parent": self.parent(ctx)["id"]})
-
-    def create(self, ctx: Context) -> None:
-        for record in self.state.pop("waiting", []):
-            if record.get("is_default"):
-                self.clear_default(ctx)
-            ctx.store.insert(KINDS[ctx.operation], record)
-        super().create(ctx)
-        self.state["known"] = ctx.record
-
-
-@fault(RULE, operations=("updateBeneficiary",))
-class KeepsForTheNext(Faulty):
-    """A PATCH with an invalid field is refused, and the next one stores its valid fields as well."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind == "invalid_field":
-            valid = {name: ctx.values[name] for name in ctx.values if name != refusal.field}
-            self.state.setdefault(ctx.params["beneficiary_id"], {}).update(valid)
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        return super().patched(ctx, {**record, **self.state.get(record["id"], {})})
-
-
-@fault(
-    RULE,
-    operations=("createWallet",),
-    each={"another field": "invalid_field", "a used key": "idempotency_key_conflict"},
-)
-class TakesThePairFirst(Faulty):
-    """The pair of a wallet is taken first, and left so when the request is refused: for its value."""
-
-    value = ""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        # A used key is refused before the body is read.
-        account, body = ctx.account or ctx.params, ctx.body
-        if refusal.kind == "idempotency_key_conflict":
-            account, body = {"id": ctx.params["account_id"]}, json.loads(ctx.request.body or b"{}")
-        pair = [body.get(name) for name in ("currency", "network")]
-        if refusal.kind == self.value and "id" in account and all(isinstance(name, str) for name in pair):
-            ctx.store.claim_wallet_pair(account["id"], *map(str, pair))

@@ -10,7 +10,7 @@ from conformance.judge.comparison import MOVING
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
-from tests.specification import ADDRESS, ANSWERS, RESOURCES
+from tests.specification import ADDRESS, ANSWERS, BALANCE_MONEY, RESOURCES
 
 from .bodies import OTHERS, asks
 from .catalogue import SHOWN_LATER, Call, Only, Row, faults, seam, seams
@@ -74,10 +74,7 @@ faults["payout.amount-in-usd"] |= {
 EMPTY_BALANCE = {
     "currency": "USD",
     "currency_type": "fiat",
-    "available_balance": "0.00",
-    "pending_payout": "0.00",
-    "pending_payin": "0.00",
-    "total_balance": "0.00",
+    **dict.fromkeys(BALANCE_MONEY, "0.00"),
     "updated_at": "2026-01-01T00:00:00Z",
 }
 

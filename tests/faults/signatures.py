@@ -68,9 +68,7 @@ faults["auth.timestamp-window"] |= {
                 usual() or any(abs(abs(age) - each) < 300 for each in _FAR)
             ),
         },
-        operations=[
-            name for name in OPERATIONS if name not in ("listPayoutDestinations", "createVirtualAccount")
-        ],
+        operations={*OPERATIONS} - {"listPayoutDestinations", "createVirtualAccount"},
     ),
     "The timestamp of some requests is not looked at.": passing(
         "timestamp_in_window",

@@ -14,19 +14,33 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 
-from .catalogue import Only, faults, seam
+from .catalogue import Call, Only, Row, by_name, faults, seam
 from .http import chunked
 from .rows import passing, skipping, where
 from .signatures import also_signed, body_forms, string, taking
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
+
+def signed_with(part: str, values: Call | None = None, **options: Any) -> Row:
+    """Makes a row that accepts a signature made with other values of a part, by default those of the kind."""
+    others = by_name(values, {"ctx": None})
+
+    def strings(self: Any, ctx: Context) -> Iterator[bytes]:
+        for value in others(self, ctx):
+            if part == "query":
+                yield string(self, ctx, target=ctx.path + (b"?" + value if value else b""))
+            else:
+                yield string(self, ctx, **{part: value})
+
+    return also_signed(strings, **options)
+
+
 faults["auth.signed-method"] |= {
-    "A signature made for any method is accepted.": also_signed(
-        lambda self, ctx: (string(self, ctx, method=method) for method in METHODS)
-    ),
-    "A signature made for this method is accepted.": also_signed(
-        lambda self, ctx, value: [string(self, ctx, method=value)],
+    "A signature made for any method is accepted.": signed_with("method", lambda: METHODS),
+    "A signature made for this method is accepted.": signed_with(
+        "method",
+        lambda value: [value],
         each=lambda operation: [each for each in METHODS[:2] if each != OPERATIONS[operation].method],
     ),
     "A signature made for the method in lower case, or without one, is accepted.": also_signed(
@@ -59,10 +73,8 @@ REWRITTEN = {
 
 
 faults["auth.signed-path"] |= {
-    "A signature made for another path is accepted.": also_signed(
-        lambda self, ctx, value: (
-            string(self, ctx, target=target) for target in value(ctx) if target != ctx.request.target
-        ),
+    "A signature made for another path is accepted.": signed_with(
+        "target",
         each={
             "without version": lambda ctx: [ctx.request.target.removeprefix(b"/v1")],
             "of another operation": _other_paths,
@@ -92,12 +104,8 @@ UNSENT = [b"second=2&first=1&probe=%5F"] + [
 ]
 
 faults["auth.signed-query"] |= {
-    "A signature made for another query is accepted.": also_signed(
-        lambda self, ctx, value: (
-            string(self, ctx, target=ctx.path + (b"?" + query if query else b""))
-            for query in value(ctx)
-            if query != ctx.query
-        ),
+    "A signature made for another query is accepted.": signed_with(
+        "query",
         each={
             "left out": lambda ctx: [b""],
             "sorted": lambda ctx: [b"&".join(sorted(_pairs(ctx)))],
@@ -127,29 +135,24 @@ faults["auth.signed-query"] |= {
             "a currency": Only(b"currency=", ["listVirtualAccounts", "listWallets"]),
         },
     ),
-    "A signature made for a query that is not sent is accepted.": also_signed(
-        lambda self, ctx: (
-            string(self, ctx, target=ctx.request.target + b"?" + query)
-            for query in UNSENT
-            if b"?" not in ctx.request.target
-        )
+    "A signature made for a query that is not sent is accepted.": signed_with(
+        "query", lambda ctx: [] if b"?" in ctx.request.target else UNSENT
     ),
     "The query is no part of the signature.": seam("signed_target", lambda ctx: ctx.path),
 }
 
 
-def _drifting(self: Any, ctx: Context) -> Iterator[bytes]:
-    with contextlib.suppress(ValueError):
-        sent = int(self.signed_timestamp(ctx))
-        for drift in self.value:
-            yield string(self, ctx, timestamp=str(sent + drift))
-
-
 faults["auth.signed-timestamp"] |= {
-    "A signature made for another timestamp, or without one, is accepted.": also_signed(
-        lambda self, ctx, value: _drifting(self, ctx) if value else [string(self, ctx, timestamp="")],
+    "A signature made for another timestamp, or without one, is accepted.": signed_with(
+        "timestamp",
+        lambda self, ctx, value: [
+            str(int(sent) + drift) if drift else ""
+            for sent in [self.signed_timestamp(ctx)]
+            for drift in value
+            if re.fullmatch("-?[0-9]+", sent)
+        ],
         # Accepted offsets in seconds between the signed timestamp and the one sent.
-        each={"later": range(1, 400), "earlier": range(-400, 0), "none": None},
+        each={"later": range(1, 400), "earlier": range(-400, 0), "none": [0]},
     )
 }
 
@@ -163,12 +166,9 @@ def _signed_before(self: Any, ctx: Context) -> None:
 
 
 faults["auth.signed-nonce"] |= {
-    "A signature made for the nonce in other letters, or without one, is accepted.": also_signed(
-        lambda self, ctx, value: [
-            string(self, ctx, nonce=nonce)
-            for nonce in [value(self.signed_nonce(ctx))]
-            if nonce != self.signed_nonce(ctx)
-        ],
+    "A signature made for the nonce in other letters, or without one, is accepted.": signed_with(
+        "nonce",
+        lambda self, ctx, value: [value(self.signed_nonce(ctx))],
         each={"none": lambda nonce: "", "upper case": str.upper},
     ),
     "A signature that was right is accepted with another nonce.": seam("check_signature", _signed_before),
@@ -185,62 +185,51 @@ def _known_fields(self: Any, ctx: Context) -> bytes:
     return b""
 
 
-#: Kind -> part of a body over which a signature is accepted. Decoded, so that no character is cut in half.
-BODY_PARTS: dict[str, Callable[[bytes], bytes]] = {
-    "half": lambda body: body[: len(body) // 2].decode(errors="ignore").encode(),
-    "the first kilobyte": lambda body: body[:1024].decode(errors="ignore").encode(),
-    "all but white space behind": lambda body: body.rstrip() + b" " * 9001,
-    "small letters": lambda body: body.replace(b"conformancE", b"conformance"),
-}
-
-
 faults["auth.signed-body"] |= {
-    "A signature made over the body in another form, or over none, is accepted.": also_signed(
-        lambda self, ctx, value: [
-            string(self, ctx, body=body)
-            for name, body in body_forms(ctx).items()
-            if name == value and body != ctx.request.body
-        ],
+    "A signature made over the body in another form, or over none, is accepted.": signed_with(
+        "body",
+        lambda ctx, value: [body_forms(ctx).get(value, ctx.request.body)],
         each=("compact", "spaced", "sorted", "empty"),
+    ),
+    "A signature made over a part of the body is accepted.": signed_with(
+        "body",
+        # Decoded, so that no character is cut in half.
+        each={
+            "half": lambda ctx: [
+                ctx.request.body[: len(ctx.request.body) // 2].decode(errors="ignore").encode()
+            ],
+            "the first kilobyte": lambda ctx: [ctx.request.body[:1024].decode(errors="ignore").encode()],
+            "all but white space behind": lambda ctx: [ctx.request.body.rstrip() + b" " * 9001],
+            "small letters": lambda ctx: [ctx.request.body.replace(b"conformancE", b"conformance")],
+            "the known fields": lambda self, ctx: [_known_fields(self, ctx)],
+        },
+    ),
+    "A body of some requests is no part of the signature.": signed_with(
+        "body",
+        each={
+            "not declared as JSON": lambda ctx: [b""] * (ctx.header(b"content-type") != "application/json"),
+            # A form, which is read before anything looks at the body.
+            "a form": Only(
+                lambda ctx: [b""] * ("form" in (ctx.header(b"content-type") or "")),
+                {*OPERATION_SETS["body"]} - {"createAccount", "createVirtualAccount"},
+            ),
+            "without a length, its JSON written again": lambda ctx: (
+                [body_forms(ctx).get("compact", b"")] if chunked(ctx) else []
+            ),
+        },
     ),
     "A body without a length is taken whatever the signature covers.": where(
         "signed_body", chunked, lambda *_: b"", also=("http.chunked-body",)
     ),
-    "A signature made over the JSON of a body without a length, written again, is accepted.": also_signed(
-        lambda self, ctx: (
-            [string(self, ctx, body=body_forms(ctx).get("compact", b""))] if chunked(ctx) else []
-        )
-    ),
     "A body without a length needs no signature.": skipping("check_signature", chunked),
-    "A signature made over the known fields of the body is accepted.": also_signed(
-        lambda self, ctx: [string(self, ctx, body=_known_fields(self, ctx))]
-    ),
-    "A signature made over a part of the body is accepted.": also_signed(
-        lambda self, ctx, value: [string(self, ctx, body=value(ctx.request.body))], each=BODY_PARTS
-    ),
-    "A body of another type is no part of the signature.": also_signed(
-        lambda self, ctx, value: (
-            [string(self, ctx, body=b"")] if value(ctx.header(b"content-type") or "") else []
-        ),
-        each={
-            "not declared as JSON": lambda type: type != "application/json",
-            # A form, which is read before anything looks at the body.
-            "a form": Only(
-                lambda type: "form" in type,
-                {*OPERATION_SETS["body"]} - {"createAccount", "createVirtualAccount"},
-            ),
-        },
-    ),
 }
 
 faults["auth.signed-empty-body"] |= {
-    "A signature made over an empty JSON value is accepted although no body is sent.": also_signed(
-        lambda self, ctx, value: [] if ctx.request.body else [string(self, ctx, body=value.encode())],
-        each=("{}", "null"),
+    "A signature made over an empty JSON value is accepted although no body is sent.": signed_with(
+        "body", lambda ctx, value: [] if ctx.request.body else [value.encode()], each=("{}", "null")
     ),
-    "A body need not be signed where none is taken.": also_signed(
-        lambda self, ctx: [string(self, ctx, body=b"")] if ctx.request.body else [],
-        operations=["disableBeneficiary"],
+    "A body need not be signed where none is taken.": signed_with(
+        "body", lambda: [b""], operations=["disableBeneficiary"]
     ),
 }
 

@@ -18,7 +18,7 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import OrganizationRow
 from tests.variants.resources import FundsDemanded
 
-from .catalogue import Faulty, Only, Row, fault, faults, seam, seams
+from .catalogue import Faulty, Only, Row, faults, of, seam, seams
 from .paths import forms, made_up, of_any_kind
 from .rows import always, before, refusing, skipping, where
 
@@ -47,7 +47,6 @@ def _own_payee(ctx: Context) -> bool:
 READS = OPERATION_SETS["read"]
 
 
-@fault("tenancy.foreign-parent", operations=READS, each=("of the API", "in front of it"))
 class CachedByAddress(Faulty):
     """What was once read at an address is shown to whoever asks for it next."""
 
@@ -70,7 +69,6 @@ class CachedByAddress(Faulty):
         return super().finish(ctx, response)
 
 
-@fault("tenancy.foreign-parent", operations=READS)
 class RefusalKeptByAddress(CachedByAddress):
     """What another organization was refused at an address is refused there to the one who asks next."""
 
@@ -259,6 +257,12 @@ def _allowed_once(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
 
 
 faults["tenancy.foreign-parent"] |= {
+    "What was once read at an address is shown to whoever asks for it next.": of(
+        CachedByAddress, operations=READS, each=("of the API", "in front of it")
+    ),
+    "What another organization was refused at an address is refused there to the one who asks next.": of(
+        RefusalKeptByAddress, operations=READS
+    ),
     "Whose request it is stands in one place, which the next request overwrites.": seams(
         {"transaction": lambda: contextlib.nullcontext(), "authenticate": _as_the_last},
         operations=("listAccounts",),

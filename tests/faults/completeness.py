@@ -31,9 +31,7 @@ from .walks import IN_ACCOUNTS, counted, joined, listing
 #: Lists with filters, whose elements fit on one page.
 _SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
-_DESTINATIONS = ("listPayoutDestinations",)
-
-_ACCOUNTS = ("listAccounts",)
+_DESTINATIONS, _ACCOUNTS = ("listPayoutDestinations",), ("listAccounts",)
 
 
 def text_of(record: Record) -> str:

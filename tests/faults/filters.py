@@ -266,11 +266,8 @@ faults["list.filters-combine"] |= {
 # ---------------------------------------------------------------------- dates
 
 
-SECOND = 1_000_000
-
-MINUTE = 60 * SECOND
-
-DAY = 86_400 * SECOND
+#: In microseconds.
+SECOND, MINUTE, DAY = 1_000_000, 60_000_000, 86_400_000_000
 
 #: Kind -> condition for a start_date.
 STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {

@@ -21,9 +21,7 @@ from tests.specification import ADDRESS, ANSWERS, BALANCE, BALANCE_MONEY, RESOUR
 from .catalogue import Faulty, faults, of, seam
 from .rows import EMBEDDING, MISSING, document, each_of, inside, on_pages, skipping
 
-BALANCES = ("getAccountBalances",)
-
-PAYMENTS = ("createPayout", "createPayin")
+BALANCES, PAYMENTS = ("getAccountBalances",), ("createPayout", "createPayin")
 
 #: Operations that answer with a beneficiary.
 _ADDRESSED = ("createBeneficiary", *EMBEDDING)

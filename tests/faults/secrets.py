@@ -174,9 +174,7 @@ faults["tenancy.no-leak"] |= {
 # ---------------------------------------------------------------------- credentials and numbers
 
 
-HIDDEN = ("account_number", "iban", "wallet_address")
-
-_CREATE = ("createPayoutDestination",)
+HIDDEN, _CREATE = ("account_number", "iban", "wallet_address"), ("createPayoutDestination",)
 
 #: Operations that show one destination, or several in a beneficiary.
 _SHOWING = (*_CREATE, "getBeneficiary", "updateBeneficiary", "disableBeneficiary")

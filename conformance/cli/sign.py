@@ -32,9 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timestamp", metavar="SECONDS", help="X-Timestamp (default: now)")
     parser.add_argument("--nonce", metavar="TEXT", help="X-Nonce (default: a new one)")
     parser.add_argument(
-        "--idempotency-key", metavar="UUID", help="Idempotency-Key (default: a new one on POST, else none)"
-    )
-    parser.add_argument(
         "--header",
         action="append",
         default=[],
@@ -71,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
         if (wrong := BY_NAME[name].sign(parts, secret)) is None:
             raise InputError(f"--mistake: {name!r} changes nothing in this request.")
         headers[signing.SIGNATURE] = wrong
-    if key := options.idempotency_key or (parts.method == "POST" and str(uuid.uuid4())):
-        headers["Idempotency-Key"] = key
+    if parts.method == "POST":
+        headers["Idempotency-Key"] = str(uuid.uuid4())
     if parts.body:
         headers["Content-Type"] = "application/json"
     lines = _changed(headers, options.header)

@@ -131,8 +131,8 @@ def _headers(exchange: ExchangeRecord, call: Mapping[str, Any]) -> Iterator[str]
     key = call.get("idempotency_key")
     if key is None and exchange.method == "POST":
         yield from ("--header", "Idempotency-Key:")
-    elif key is not None and not _UUID.fullmatch(key):
-        yield f"--idempotency-key={key}"
+    elif key is not None and not (exchange.method == "POST" and _UUID.fullmatch(key)):
+        yield from ("--header", f"Idempotency-Key: {key}" if key else "Idempotency-Key;")
     kind = call.get("content_type", "application/json")
     if exchange.request_body.size and kind != "application/json":
         yield from ("--header", f"Content-Type: {kind}" if kind else "Content-Type:")

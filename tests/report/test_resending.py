@@ -106,3 +106,13 @@ def test_what_no_option_expresses_has_no_command() -> None:
     call = exchange(1).call
     keep(results, exchange(1, call=call.signed(name_case="lower")), exchange(2, request_body=b"x" * 200_000))
     assert [resend(record, report) for record in results.exchanges.values()] == ["", ""]
+
+
+def test_a_key_on_a_read_is_sent_again() -> None:
+    """On a POST a new one is made."""
+    results, key = whole_run(), new_key()
+    report = document(results)
+    for number, method in enumerate(("GET", "POST")):
+        keep(results, exchange(number, method=method, call=Call("", method, "/", b"", key)))
+    commands = [resend(record, report) for record in results.exchanges.values()]
+    assert [f"Idempotency-Key: {key}" in command for command in commands] == [True, False]

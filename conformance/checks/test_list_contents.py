@@ -34,8 +34,8 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, query, status_filter, walk
 from conformance.world.calls import call
-from conformance.world.habits import only_own, prepopulated
-from conformance.world.known_lists import account_with_wallets
+from conformance.world.habits import prepopulated
+from conformance.world.known_lists import KnownList, account_with_wallets
 from conformance.world.list_elements import SMALL
 from conformance.world.run import Account
 from conformance.world.sender import refusal_of_valid
@@ -170,7 +170,9 @@ def test_new_elements_show(at: Check) -> None:
             at.expect("list.complete", *listed(what, expected, [exchange]))
             judge_single_page(at, page, what)
             judge_by_query(at, exchange, "list.pages")
-            at.expect("list.complete", *only_own(at.run, listing, what, [exchange], elements))
+            at.expect(
+                "list.complete", *KnownList(fixture, listing, elements).only_own(at.run, what, [exchange])
+            )
     at.observe_delay("when does a new element show?")
     if "beneficiary_id" in at.operation.path_parameters:
         _judge_changed(at, fixture, elements, "updateBeneficiary", "changed")

@@ -7,16 +7,14 @@ customer's accounts.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.traits import ADDS_TO
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
-from conformance.judge.outcomes import Judgement
-from conformance.judge.paging import none_of_another
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.run import Account, Run
@@ -64,22 +62,6 @@ def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collecti
 def made_by(run: Run, operation: str) -> set[str]:
     """The ids of the elements that the run has created, under any parent, for lists of an operation."""
     return {each.id for each in run.made.resources if each.operation == ADDS_TO[operation]}
-
-
-def only_own(
-    run: Run,
-    listing: Call,
-    what: str,
-    exchanges: Sequence[Exchange],
-    created: Collection[str],
-    *,
-    exact: bool = True,
-) -> Judgement:
-    """Judges that the pages of a list show no element that was created under another parent; with `exact`,
-    only the created ones and those that the server pre-populates."""
-    ids = {each for exchange in exchanges if (page := page_of(exchange)) for each in page.ids}
-    exact = exact and not (ids - set(created) and prepopulated(run, str(listing.operation)))
-    return none_of_another(what, exchanges, created, run.made.strangers(ids, listing), exact=exact)
 
 
 def added(run: Run, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]) -> set[str]:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.outcomes import Judgement
+from conformance.judge.paging import none_of_another
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
 from conformance.world.cache import once_for_all_lanes
-from conformance.world.habits import only_own
+from conformance.world.habits import prepopulated
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
 from conformance.world.run import Account, Run
 from conformance.world.samples import Body
@@ -134,9 +135,12 @@ class KnownList:
             self.exact = self.exact and (exchange.refused or str(created) in self.created)
 
     def only_own(self, run: Run, what: str, exchanges: Sequence[Exchange]) -> Judgement:
-        """Judges that pages of the list, read in a run, show no element of another parent; if `exact`, no
-        unknown element either."""
-        return only_own(run, self.call, what, exchanges, self.created, exact=self.exact)
+        """Judges that pages of the list, read in a run, show no element created under another parent; if
+        `exact`, only the created ones and those that the server pre-populates."""
+        ids = {each for exchange in exchanges if (page := page_of(exchange)) for each in page.ids}
+        exact = self.exact and not (ids - self.created.keys() and prepopulated(run, self.operation))
+        strangers = run.made.strangers(ids, self.call)
+        return none_of_another(what, exchanges, self.created, strangers, exact=exact)
 
     def add_elsewhere(self, fixture: Account) -> None:
         """Creates an element under another parent, if the server accepts it."""

@@ -45,23 +45,13 @@ REFUSED = (
 
 #: Refused as well; for generated requests only.
 REFUSED_TOO = (
-    Value("-1", "negative without decimals"),
-    Value("-0.00", "negative zero with decimals"),
     Value("-1e2", "negative with an exponent"),
     Value("0e9", "zero with an exponent"),
-    Value("0x1F", "hexadecimal with a letter"),
-    Value("1_000", "an underscore between digits"),
-    Value("1 000", "a space between digits and no decimals"),
-    Value("\u0661\u0662", "Arabic-Indic digits without a point"),
-    Value("\uff11", "one full-width digit"),
     Value("1\u0000", "a NUL after it, where C strings end"),
     Value("+-1", "both signs"),
     Value("e5", "an exponent only"),
     Value("1e", "an exponent without digits"),
-    Value("$5", "a currency sign and one digit"),
-    Value("00", "zero in two digits"),
     Value("00000", "zero in many digits"),
-    Value("-Infinity", "decimal types parse it"),
 )
 
 #: May be accepted or refused.

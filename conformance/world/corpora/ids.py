@@ -40,7 +40,6 @@ SEGMENTS = (
     Value("acc_%zz", "a broken escape"),
     Value("%0a", "a line feed"),
     Value("acc_1%3Fx=1", "an encoded question mark"),
-    Value("acc_a%2Fb", "an encoded slash"),
     Value("ACC_1", "a prefix in upper case"),
     Value("*", "a wildcard"),
     Value("acc_{}", "the braces of a template"),

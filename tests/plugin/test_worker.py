@@ -102,10 +102,9 @@ REACHABLE = {
 }
 
 
-@pytest.fixture(scope="module")
-def judged() -> Ledger:
-    """The ledger of a run on a server with two operations."""
-    run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
+def judged_with(*built: str) -> Ledger:
+    """Returns the ledger of a run on a server with these operations."""
+    run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *built)))
     worker = Worker(run.target, index=0, settings=FuzzSettings(1))
     worker.run, worker._confirming = run, 0
     ledger = Ledger.of_catalogue(run.target)
@@ -117,18 +116,24 @@ def judged() -> Ledger:
     return ledger
 
 
-def test_missing_operations_are_named_and_no_other_rule_fails(judged: Ledger) -> None:
+def test_missing_operations_are_named_and_what_needs_them_is_their_consequence() -> None:
+    judged = judged_with(*BUILT)
     violated = {cell.key for cell in judged.cells if cell.violations}
     assert violated >= {(UNBUILT, operation) for operation in REACHABLE}
     assert not [key for key in violated if key[0] != UNBUILT or key[1] in BUILT]
 
+    only_consequences(judged)
 
-def test_what_needs_a_missing_operation_is_its_consequence(judged: Ledger) -> None:
+
+def only_consequences(judged: Ledger) -> None:
+    """Asserts that whatever was not judged follows from the one cause."""
     [cause] = causes(judged)
     unjudged = judged.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=[Level.REQUIRED])
-    assert not [
-        cell.key for cell in unjudged if cell.operation in REACHABLE and cell.key not in cause.consequences
-    ]
+    assert not [cell.key for cell in unjudged if cell.key not in cause.consequences]
+
+
+def test_what_was_refused_long_before_is_a_consequence_as_well() -> None:
+    only_consequences(judged_with(*BUILT, "getAccountBalances", "createBeneficiary"))
 
 
 def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:

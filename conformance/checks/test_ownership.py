@@ -96,7 +96,7 @@ def test_server_owned_fields_on_create(at: Check) -> None:
     later read."""
     fixture, operation = created_in(at.run, at.operation.id), at.operation.id
     usual = at.accept(fixture.call(operation), "the same without server-owned fields")
-    usually = _later(at, fixture, usual)
+    _, unowned = _later(at, fixture, usual)
 
     def create(owned: Body, what: str) -> Exchange:
         # Wallets have an account each.
@@ -114,10 +114,10 @@ def test_server_owned_fields_on_create(at: Check) -> None:
         if look is not None and at.usable(RULE, look):
             if resource:
                 later = f"{what}, looked at again", resource, look, answer
-                _judge(at, RULE, owned, stays, usually[1], later, once_more)
+                _judge(at, RULE, owned, stays, unowned, later, once_more)
             elif look.operation == at.operation.traits.listed_by:
                 at.unclear(RULE, "the list does not show what was created", look)
-            elif usually[1]:
+            elif unowned:
                 at.accepted(RULE, look, answer)
         return answer
 

@@ -40,7 +40,6 @@ class KnownFailures:
     """The entries of a file, in its order."""
 
     entries: list[KnownFailureRecord]
-    source: str = ""
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
 
     @classmethod
@@ -64,7 +63,7 @@ class KnownFailures:
             expires = _date(row["expires"]) if "expires" in row else None
             rule, operation, reason = (row[key].strip() for key in _KEYS[:3])
             entries[rule, operation] = KnownFailureRecord(line, rule, operation, reason, expires)
-        return cls([*entries.values()], str(path))
+        return cls([*entries.values()])
 
     def apply(self, ledger: Ledger) -> tuple[KnownFailureRecord, ...]:
         """Marks the violations that are listed; returns the entries, stale ones with the reason.

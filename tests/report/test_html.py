@@ -118,8 +118,7 @@ def test_known_failures_stale_entries_and_errors_have_sections() -> None:
         [
             KnownFailureRecord(4, *WALK, "mended <soon>", None),
             KnownFailureRecord(9, "list.echo", "listWallets", "old", None),
-        ],
-        "known.toml",
+        ]
     )
     whole = page(verdicts={WALK: Verdict.FAILED}, known=known, errors=["test_a[b]: KeyError: 'c'"])
     sections = {part.get("aria-labelledby"): text(part) for part in whole.cssselect("section")}

@@ -26,7 +26,7 @@ def load(tmp_path: Path, text: str, today: date = date(2026, 11, 21)) -> KnownFa
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
     loaded = KnownFailures.load(path)
-    return KnownFailures(loaded.entries, loaded.source, lambda: today)
+    return KnownFailures(loaded.entries, lambda: today)
 
 
 def entry(

@@ -82,7 +82,7 @@ def hostile() -> Document:
     )
     body = HOSTILE.encode("utf-8", "surrogatepass")
     keep(results, exchange(1, body, response_headers=[(HOSTILE, HOSTILE)]))
-    known = KnownFailures([KnownFailureRecord(3, "list.pages", "listWallets", HOSTILE, None)], "known.toml")
+    known = KnownFailures([KnownFailureRecord(3, "list.pages", "listWallets", HOSTILE, None)])
     return document(results, known=known, options={"target": HOSTILE})
 
 

@@ -64,5 +64,5 @@ def runs(draw: st.DrawFn) -> tuple[Ledger, dict[str, Any]]:
     return results, {
         "fail_on": draw(st.sampled_from([Level.REQUIRED, Level.IMPLIED])),
         "interrupted": draw(st.sampled_from(["", "", "", "stopped from the keyboard"])),
-        "known": draw(st.sampled_from([None, KnownFailures(entries, "known.toml")])),
+        "known": draw(st.sampled_from([None, KnownFailures(entries)])),
     }

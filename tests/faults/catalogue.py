@@ -128,8 +128,7 @@ def _register(
     """Registers a behaviour as a fault of each rule, on all or the given operations.
 
     `each` has the values of several kinds, with or without names, or makes them for an operation. Raises
-    KeyError for an unknown rule, and ValueError if no operation is left.
-    """
+    KeyError for an unknown rule, and ValueError if no operation is left."""
     _confine(behaviour)
     sentence = description.removesuffix(".")
     for rule in rules:
@@ -163,14 +162,14 @@ def seams(
     everywhere: bool = False,
     **options: Any,
 ) -> Row:
-    """Makes a row that overrides several seams, or methods of `base`, by name; the other options are those of
-    `_register`."""
+    """Makes a row that overrides several seams, or methods of `base`; other options are those of a fault."""
     bound = {name: by_name(function, seam_of(name, base)) for name, function in overrides.items()}
     return Row(base, bound, options, everywhere)
 
 
 def of(base: type[Faulty], **options: Any) -> Row:
     """Makes a row from a complete class; `options` are those of `_register`."""
+    _confine(base)
     return Row(base, {}, options)
 
 

@@ -328,7 +328,7 @@ def _authenticate(self: Any, ctx: Context) -> None:
 
 def _own_parent(self: Any, ctx: Context) -> None:
     self.authenticate(ctx)
-    _, _, collection, top, *_ = ctx.path.decode().split("/")
+    _, _, collection, top, *_ = [*ctx.path.decode().split("/"), ""]
     record = ctx.store.get(collection.removesuffix("s"), top)
     if record is None or not self.owned(ctx, record):
         raise Refusal("foreign_parent")

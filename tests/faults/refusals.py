@@ -292,7 +292,7 @@ faults[RULE] |= {
     ),
     "A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made.": creating(
         lambda ctx: (
-            (ctx.body.get("currency") in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
+            (str(ctx.body.get("currency")) in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
         ),
         operations=("createVirtualAccount", "createWallet"),
     ),

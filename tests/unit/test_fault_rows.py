@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from conformance.contract.fields import Field
 from conformance.judge.verdicts import Inconclusive
+from conformance.reference.context import Context
 from tests.faults import catalogue
-from tests.faults.catalogue import Fault, Only, by_name, faults, seam, wrong
+from tests.faults.catalogue import Fault, Faulty, Only, by_name, faults, of, seam, wrong
 from tests.faults.crashes import crashing
 from tests.faults.rows import MISSING, document, refusing, says, shown_as
 from tests.support.runs import run_on
@@ -31,6 +34,20 @@ def test_a_row_takes_effect_on_its_operation_only(registered: list[Fault]) -> No
         run_on(fault.make()).account().create("createWallet")
     other = next(row for row in registered if row.operation == "listWallets")
     assert run_on(other.make()).account().create("createWallet").succeeded
+
+
+class Renames(Faulty):
+    """Calls every new resource the same."""
+
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
+        return "the same" if field.name in ("name", "label") else value
+
+
+def test_a_class_takes_effect_on_its_operation_only(registered: list[Fault]) -> None:
+    faults["create.echo"] |= {"All are called the same.": of(Renames, operations=("createWallet",))}
+    account = run_on(registered[0].make()).account()
+    assert account.create("createWallet").document["label"] == "the same"
+    assert account.create("createVirtualAccount").document["label"] != "the same"
 
 
 def test_a_sentence_is_the_name_of_the_kind(registered: list[Fault]) -> None:

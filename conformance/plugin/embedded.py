@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance._files import InputError
 
-MODULE = "conformance.reference.serving.embedded"
+MODULE = "conformance.reference.serving.child_process"
 
 
 def start() -> subprocess.Popen[str]:

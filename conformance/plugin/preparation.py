@@ -39,7 +39,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Preparation:
     """The target with the limits of the run, the number of lanes, by how many seconds the server's clock is
     ahead, and the number of requests sent."""
 
@@ -55,12 +55,12 @@ def prepare(
     server: subprocess.Popen[str] | None,
     started: float,
     tell: Tell,
-) -> Prepared:
+) -> Preparation:
     """Prepares `server`, the embedded one, or a user's that options and environment name, for a run that
     began at `started` (Unix seconds). Raises InputError."""
     if server is not None:
         tables = embedded.tables(server)
-        return Prepared(_limited(build(tables, "embedded server"), options), options.lanes or 1)
+        return Preparation(_limited(build(tables, "embedded server"), options), options.lanes or 1)
     file = Path(options.target) if options.target else None
     target = _limited(load(file, environment, options.base_url), options)
     budget = share(target, started)
@@ -70,7 +70,7 @@ def prepare(
     examined = preflight(target, budget=budget)
     lanes = options.lanes or sustained(examined, examined.latency, tell)
     target = _paced(target, examined, tell)
-    return Prepared(target, lanes, examined.clock.offset, budget.admitted)
+    return Preparation(target, lanes, examined.clock.offset, budget.admitted)
 
 
 def share(target: Target, started: float, processes: int = 1) -> Budget:

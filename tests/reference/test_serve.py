@@ -205,7 +205,7 @@ def test_the_command_without_a_subcommand_says_which_there_are(capfd: pytest.Cap
 # --------------------------------------------------------------------------- the embedded server
 
 
-EMBEDDED = ["-m", "conformance.reference.serving.embedded"]
+EMBEDDED = ["-m", "conformance.reference.serving.child_process"]
 
 #: Starts the embedded server, and ends when it is told to.
 PARENT = """

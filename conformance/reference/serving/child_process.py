@@ -1,4 +1,4 @@
-"""`python -m conformance.reference.serving.embedded PROCESS`: a server that ends with another process.
+"""`python -m conformance.reference.serving.child_process PROCESS`: a server that ends with another process.
 
 Listens on a free port, keeps its state in memory, and prints the tables of its target file as a line of JSON
 once it listens.

@@ -135,8 +135,11 @@ def _changes_around(at: Check, original: IdempotentRequest) -> list[Exchange]:
         case "wallet":
             calls += [fixture.call(operation, body) for body in at.run.samples.wallets()[1:]]
             further = ("createVirtualAccount",)
-    bodies = {"updateBeneficiary": {"note": f"changed {word}", "first_name": f"Grace {word}"}}
-    calls += [fixture.call(name, bodies.get(name)) for name in further]
+    address = {**fixture.body("createBeneficiary")["address"], "address_line": f"{word} Street"}
+    # A server may know which addresses there are.
+    texts = {"note": f"changed {word}", "first_name": f"Grace {word}"}
+    bodies = {"updateBeneficiary": (texts, {"address": address})}
+    calls += [fixture.call(name, body) for name in further for body in bodies.get(name, (None,))]
     return [at.send(request, f"a change around the original: {request.operation}") for request in calls]
 
 

@@ -64,7 +64,11 @@ def by_shape(operation: str, fields: Iterable[Field]) -> dict[str, list[Field]]:
 
 def accepted_body(fixture: Account, operation: str, shape: str = SAMPLE) -> Body:
     """A new body of a shape, the one that the server accepts. Raises Inconclusive if it accepts none."""
-    return bodies(fixture, operation, shape)[_position(fixture.run, operation, shape)]
+    position, built = _position(fixture.run, operation, shape), bodies(fixture, operation, shape)
+    if position >= len(built):
+        # What the body names could not be created this time.
+        raise _no_sample(shape)
+    return built[position]
 
 
 def accepts(run: Run, operation: str, shape: str = SAMPLE) -> bool:
@@ -86,6 +90,10 @@ def with_all_texts(fixture: Account, operation: str) -> Body:
     return fixture.body(operation)
 
 
+def _no_sample(shape: str) -> Inconclusive:
+    return Inconclusive(f"there is no sample of the shape {shape}")
+
+
 @once_for_all_lanes
 def _position(run: Run, operation: str, shape: str) -> int:
     """Sends the bodies of a shape in order; returns the index of the first accepted one. Raises Inconclusive
@@ -102,5 +110,5 @@ def _position(run: Run, operation: str, shape: str) -> int:
         if last.succeeded:
             return position
     if last is None:
-        raise Inconclusive(f"there is no sample of the shape {shape}")
+        raise _no_sample(shape)
     raise refusal_of_valid(last)

@@ -44,6 +44,7 @@ faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
 KEYS = {
     "anything": r".+",
     "uuid first": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.+",
+    "uuid first, a comma": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}, *.+",
     "uuid last": r".+[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     "any letters": r"[0-9a-zA-Z]{8}-(?:[0-9a-zA-Z]{4}-){3}[0-9a-zA-Z]{12}",
     "a digit short": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{11}",

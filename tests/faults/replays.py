@@ -251,7 +251,8 @@ faults["idempotency.replay-after-change"] |= {
         _as_it_is_now,
         operations=("createBeneficiary", "disableBeneficiary"),
         each=lambda operation: (
-            ["updated", "note", "payout_destinations"] + ["status"] * (operation == "createBeneficiary")
+            ["updated", "note", "address", "payout_destinations"]
+            + ["status"] * (operation == "createBeneficiary")
         ),
     ),
     "When anything has been created or changed meanwhile, a repeated request is no repetition.": seams(

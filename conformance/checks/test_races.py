@@ -8,23 +8,25 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
-from conformance.checks.members import not_its_own
+from conformance.checks.list_judging import judge_single_page, shows_all
+from conformance.checks.members import look_for, not_its_own
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
 from conformance.contract.signing import new_nonce
-from conformance.contract.traits import TRAITS
-from conformance.judge import outcomes
-from conformance.judge.comparison import objects
+from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.judge import outcomes, paging
+from conformance.judge.comparison import MOVING, document, objects
 from conformance.judge.effects import EXACT, amounts, movement
 from conformance.judge.outcomes import Got, Unclear, difference
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import walk
-from conformance.world.calls import identifier
+from conformance.wire.pages import page_of, walk
+from conformance.world.calls import call, identifier
 from conformance.world.run import Account
 from conformance.world.samples import marker, other_end
 from conformance.world.sender import refusal_of_valid
@@ -248,6 +250,41 @@ def _different(at: Check) -> list[Call]:
     if TRAITS[operation].unique_pair:
         return [fixture.call(operation, body) for body in run.samples.wallets()[:BODIES_AT_ONCE]]
     return [fixture.call(operation) for _ in range(BODIES_AT_ONCE)]
+
+
+#: Resources that are created at once: fewer than a page of the default size holds.
+CREATED_AT_ONCE = 8
+
+
+@check(
+    "list.complete",
+    "read.equals-create",
+    operations=("getBeneficiary", "listPayoutDestinations", "listVirtualAccounts", "listWallets"),
+)
+def test_creates_at_once(at: Check) -> None:
+    """Of resources that are created simultaneously in one place, each is listed, and counted, or read."""
+    (rule,), looking = at.rules, at.operation.id
+    operation = ADDS_TO.get(looking, "createBeneficiary")
+    what = f"after {CREATED_AT_ONCE} simultaneous {operation}"
+    rounds = Rounds(at, ROUNDS)
+    for _ in rounds:
+        fixture = at.account(fresh=True)
+        wallets = at.run.samples.wallets() if TRAITS[operation].unique_pair else [None] * CREATED_AT_ONCE
+        calls = [fixture.call(operation, body) for body in wallets[:CREATED_AT_ONCE]]
+        answers = rounds.race(calls, f"one of {len(calls)} simultaneous creates")
+        created = {identifier(answer): answer for answer in answers if answer.succeeded}
+        if not created and not rounds.spoilt:
+            raise refusal_of_valid(answers[0])
+        if at.operation.is_list:
+            listing = fixture.call(looking)
+            answer = at.eventually(lambda: at.shown(listing, what), partial(shows_all, created))  # noqa: B023
+            shows = paging.listed(what, list(created), [answer], once=True)
+            if at.expect(rule, *shows) and (page := page_of(answer)):
+                judge_single_page(at, page, what)
+            continue
+        for each, origin in created.items():
+            reading = call(looking, {"account_id": fixture.account_id, "beneficiary_id": each})
+            at.accepted(rule, look_for(at, reading, f"a beneficiary {what}", document(origin), but=MOVING))
 
 
 # ---------------------------------------------------------------------- one wallet

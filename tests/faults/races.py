@@ -9,13 +9,20 @@ from typing import Any
 
 from conformance.checks.test_races import KEYS
 from conformance.contract.rules import RULES
+from conformance.contract.traits import ADDS_TO
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
 from .catalogue import Call, Faulty, Row, by_name, faults, seam, seam_of, seams
 from .replays import do_again
-from .rows import after, before, refusing
+from .rows import after, before, refusing, where
+
+#: Rule -> operations that show what was created at once.
+LOST = {
+    "list.complete": ("listPayoutDestinations", "listVirtualAccounts", "listWallets"),
+    "read.equals-create": ("getBeneficiary",),
+}
 
 #: Seconds between check and action: long enough for all other requests of a race to pass the check.
 PAUSE = 0.02
@@ -191,6 +198,24 @@ def _changed_last(self: Any, ctx: Context) -> None:
     pause()
     ctx.record = self.find(ctx, "beneficiary", self.state["last"])
 
+
+class CountingCreates(Counting):
+    """Counts the requests that create what the operation lists or reads."""
+
+    def here(self, ctx: Context) -> bool:
+        return ctx.operation == ADDS_TO.get(self.operation, "createBeneficiary")
+
+
+for rule, operations in LOST.items():
+    faults[rule] |= {
+        "Of creates in one place that come at once some are answered, and lost.": where(
+            "create",
+            lambda self: self.waiting() > 1,
+            lambda self, ctx: setattr(ctx, "record", self.new_record(ctx)),
+            base=CountingCreates,
+            operations=operations,
+        )
+    }
 
 faults["payout.race"] |= {
     "The balance is read outside of the transaction that changes it, which others overwrite.": before(

@@ -27,6 +27,7 @@ from conformance.judge.outcomes import Got, Unclear, difference
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, walk
 from conformance.world.calls import call, identifier
+from conformance.world.creations import creations
 from conformance.world.run import Account
 from conformance.world.samples import marker, other_end
 from conformance.world.sender import refusal_of_valid
@@ -285,6 +286,33 @@ def test_creates_at_once(at: Check) -> None:
         for each, origin in created.items():
             reading = call(looking, {"account_id": fixture.account_id, "beneficiary_id": each})
             at.accepted(rule, look_for(at, reading, f"a beneficiary {what}", document(origin), but=MOVING))
+
+
+#: Simultaneous reads.
+READS = 5
+
+
+@check(
+    "read.equals-create",
+    "balances.of-account",
+    operations=("getBeneficiary", "getVirtualAccount", "getAccountBalances"),
+)
+def test_reads_at_once(at: Check) -> None:
+    """Simultaneous reads of different resources are each answered with their own."""
+    (rule,), reading = at.rules, at.operation.id
+    create = next((name for name, traits in TRAITS.items() if traits.read_by == reading), "createAccount")
+    name = f"{TRAITS[create].creates}_id"
+    places = [
+        resource.fixture.ids(create) | {name: identifier(resource.exchange)}
+        for resource in creations(at.run, create)[:READS]
+    ]
+    rounds = Rounds(at, ROUNDS)
+    for _ in rounds:
+        calls = [call(reading, place) for place in places * 2]
+        answers = rounds.race(calls, "one of several simultaneous reads")
+        for place, answer in zip(places * 2, answers, strict=True):
+            if answer.succeeded:
+                at.member(rule, answer, "id", place[name])
 
 
 # ---------------------------------------------------------------------- one wallet

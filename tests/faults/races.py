@@ -239,6 +239,19 @@ faults["beneficiary.update"] |= {
 }
 
 
+def _asked_for_last(self: Any, ctx: Context) -> None:
+    self.state["last"] = ctx.record
+    pause()
+    ctx.record = self.state["last"]
+
+
+faults["read.equals-create", "balances.of-account"] |= {
+    "Reads that come at once show what the last of them asked for.": after(
+        "act", _asked_for_last, base=NotAtomic
+    )
+}
+
+
 # ---------------------------------------------------------------------- wallets
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Exchange
+from conformance.wire.nonces import Nonces
 from conformance.world.cache import Cache
 from conformance.world.lag import Lag
 from conformance.world.made import MadeList
 
 
 class Common:
-    """What the runs of the lanes of a process have in common: the budget, how late writes show, what was
-    created, and values that are made once and no check changes, such as filled lists."""
+    """What the runs of the lanes of a process have in common: the budget, nonces, how late writes show, what
+    was created, and values that are made once and no check changes, such as filled lists."""
 
     def __init__(self, target: Target, budget: Budget | None = None) -> None:
         self.budget = budget or Budget(requests_per_second=target.limits.requests_per_second)
@@ -20,11 +21,13 @@ class Common:
         named = target.primary
         self.made = MadeList({named.funded_account_id, named.beneficiary_id, named.payout_destination_id})
         self.cache = Cache()
+        #: One lane may use again what another one has sent.
+        self.nonces = Nonces()
         #: The exchanges of each run by number.
         self.records: list[dict[int, Exchange]] = []
 
     def renewed(self, target: Target) -> Common:
         """Copies it without values, exchanges and failed waits."""
         other = Common(target, self.budget)
-        other.lag, other.made = self.lag.renewed(), self.made
+        other.lag, other.made, other.nonces = self.lag.renewed(), self.made, self.nonces
         return other

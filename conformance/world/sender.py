@@ -22,7 +22,6 @@ from conformance.wire.budget import Retry, TimeoutPolicy
 from conformance.wire.client import SLOWER, Client, Racer, race
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
-from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
 from conformance.world.cache import Cache
 from conformance.world.calls import renewed
@@ -96,7 +95,6 @@ class Sender:
         #: The operations that have answered 2xx.
         self.succeeded: set[str] = set()
         self._numbers = itertools.count(first_number)
-        self._nonces = Nonces()
         self._transport = transport or Transport(target.tls)
         self._clients: dict[str, Client] = {}
 
@@ -139,7 +137,7 @@ class Sender:
                 budget=self.budget,
                 retry=self.retry,
                 timeouts=self.timeouts,
-                nonces=self._nonces,
+                nonces=self.common.nonces,
                 numbers=self._numbers,
                 watchers=[self._watch],
             )

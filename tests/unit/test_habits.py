@@ -74,7 +74,11 @@ def test_only_what_must_exist_is_asked_for_again() -> None:
     ):
         assert newest(account, child) == 0
     payee = {"beneficiary_id": beneficiary, "payout_destination_id": own.destination_id}
-    for named, exists in ((payee, True), ({**payee, "beneficiary_id": other}, False)):
+    for named, exists in (
+        (payee, True),
+        ({**payee, "beneficiary_id": other}, False),
+        ({"beneficiary_id": "\ud800"}, False),
+    ):
         paid = call("createPayout", {"account_id": own.account_id}, named)
         assert bool(run.made.newest(paid, "primary")) is exists
 

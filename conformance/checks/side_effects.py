@@ -129,7 +129,7 @@ class SideEffects:
             self._seen |= self.before.ids
         except NotSeen as reason:
             self.before = reason
-        self._earlier, self._created = len(self.run.accepted), len(self.run.made.resources)
+        self._earlier, self._created = len(self.run.accepted), len(self.run.created.resources)
         return self
 
     def round(self, sent: Sequence[Exchange] = ()) -> Round:
@@ -235,7 +235,7 @@ class SideEffects:
     def _resource(self) -> Snapshot:
         """Reads the resource until it and the destinations that were accepted for it show."""
         read, path = self.traits.read_by, call("listPayoutDestinations", self.ids).path
-        known = {each.id for each in self.run.made.resources if each.path == path}
+        known = {each.id for each in self.run.created.resources if each.path == path}
 
         def shows(answer: Exchange) -> bool:
             held = identifiers(answer.get("payout_destinations")) or ()
@@ -276,7 +276,7 @@ class SideEffects:
         if self.traits.changes:
             answered = [exchange.document for exchange in self._answered()]
             return effects.in_resource(self.traits.read_by, before.state, after.state, answered)
-        earlier = {each.id for each in self.run.made.resources[: self._created]}
+        earlier = {each.id for each in self.run.created.resources[: self._created]}
         # No effect: accepted creates, the server's own elements, what was created before the start, and, as
         # replicas lag, what earlier looks have shown.
         known = {*self.accepted, *self._own, *earlier, *(self._seen - before.ids)}

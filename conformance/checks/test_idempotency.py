@@ -20,7 +20,7 @@ from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
 from conformance.world.calls import renewed
-from conformance.world.corpora.kept_texts import PRECISE
+from conformance.world.corpora.stored_texts import PRECISE
 from conformance.world.creations import creations
 from conformance.world.run import Account
 from conformance.world.samples import LINES, SIGNS, Body

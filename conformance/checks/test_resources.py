@@ -29,7 +29,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.calls import call, identifier
-from conformance.world.corpora.kept_texts import PRECISE
+from conformance.world.corpora.stored_texts import PRECISE
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import KnownList, large_list, listed_customer
 from conformance.world.list_elements import elements

@@ -25,7 +25,7 @@ from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.common import Common
-from conformance.world.made import MadeList
+from conformance.world.created_resources import CreatedResources
 from conformance.world.run import Run
 
 #: Range of exchange numbers reserved for each process.
@@ -94,7 +94,7 @@ class LoadProcess:
         clock with others."""
         self._admitted.wait()
         number, run = next(self._numbers), self._first.alone()
-        run.made = MadeList(self._first.made.known)
+        run.created = CreatedResources(self._first.created.known)
         run.retry = Retry(self.budget, self.target.limits.retry_seconds)
         run.cache.put(MEMORY, self.memory)
         for organization in ("primary", "secondary") if self.target.secondary else ("primary",):

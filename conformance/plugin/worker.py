@@ -216,7 +216,7 @@ class Worker:
         ledger.sent, ledger.waits, ledger.waited = map(operator.sub, sent, self._sent)
         self._sent = sent
         ledger.lost = clean(run.lost)
-        ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in run.made.take()]
+        ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in run.created.take()]
         return ledger
 
     def _overdue(self) -> Iterator[Cell]:

@@ -18,7 +18,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
 from conformance.world import parts
 from conformance.world.calls import identifier
-from conformance.world.corpora.kept_texts import MIXED
+from conformance.world.corpora.stored_texts import MIXED
 from conformance.world.run import Account
 from conformance.world.samples import (
     BUSINESS,

@@ -7,8 +7,8 @@ from conformance.wire.budget import Budget
 from conformance.wire.messages import Exchange
 from conformance.wire.nonces import Nonces
 from conformance.world.cache import Cache
+from conformance.world.created_resources import CreatedResources
 from conformance.world.lag import Lag
-from conformance.world.made import MadeList
 
 
 class Common:
@@ -19,7 +19,9 @@ class Common:
         self.budget = budget or Budget(requests_per_second=target.limits.requests_per_second)
         self.lag = Lag(target.limits.shows_within)
         named = target.primary
-        self.made = MadeList({named.funded_account_id, named.beneficiary_id, named.payout_destination_id})
+        self.created = CreatedResources(
+            {named.funded_account_id, named.beneficiary_id, named.payout_destination_id}
+        )
         self.cache = Cache()
         #: One lane may use again what another one has sent.
         self.nonces = Nonces()
@@ -29,5 +31,5 @@ class Common:
     def renewed(self, target: Target) -> Common:
         """Copies it without values, exchanges and failed waits."""
         other = Common(target, self.budget)
-        other.lag, other.made, other.nonces = self.lag.renewed(), self.made, self.nonces
+        other.lag, other.created, other.nonces = self.lag.renewed(), self.created, self.nonces
         return other

@@ -61,7 +61,7 @@ def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collecti
 
 def made_by(run: Run, operation: str) -> set[str]:
     """The ids of the elements that the run has created, under any parent, for lists of an operation."""
-    return {each.id for each in run.made.resources if each.operation == ADDS_TO[operation]}
+    return {each.id for each in run.created.resources if each.operation == ADDS_TO[operation]}
 
 
 def added(run: Run, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]) -> set[str]:

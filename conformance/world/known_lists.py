@@ -139,7 +139,7 @@ class KnownList:
         `exact`, only the created ones and those that the server pre-populates."""
         ids = {each for exchange in exchanges if (page := page_of(exchange)) for each in page.ids}
         exact = self.exact and not (ids - self.created.keys() and prepopulated(run, self.operation))
-        strangers = run.made.strangers(ids, self.call)
+        strangers = run.created.strangers(ids, self.call)
         return none_of_another(what, exchanges, self.created, strangers, exact=exact)
 
     def add_elsewhere(self, fixture: Account) -> None:

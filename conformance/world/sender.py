@@ -71,7 +71,7 @@ class Sender:
     ) -> None:
         self.target = target
         self.common = common or Common(target)
-        self.budget, self.lag, self.made = self.common.budget, self.common.lag, self.common.made
+        self.budget, self.lag, self.created = self.common.budget, self.common.lag, self.common.created
         #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
         #: tests replace it.
         self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
@@ -154,7 +154,7 @@ class Sender:
             self.clock.observe(exchange)
         if not exchange.repeated:
             self._look_for_server(exchange)
-        self.made.inspect(exchange)
+        self.created.inspect(exchange)
         self.invariants.inspect(exchange)
 
     def _look_for_server(self, exchange: Exchange) -> None:
@@ -223,7 +223,7 @@ class Sender:
         """True if what an unsuccessful request names may be too new to be found."""
         return (
             not exists(exchange)
-            and self.made.newest(exchange.call, exchange.organization) + self.lag.within > time.time()
+            and self.created.newest(exchange.call, exchange.organization) + self.lag.within > time.time()
         )
 
     def race(self, racers: Sequence[Racer]) -> list[Exchange]:
@@ -248,7 +248,9 @@ class Sender:
         """Waits until what writes of organizations name is old enough to be found, as this server's lag has
         shown."""
         if self.lag.of_writes:
-            newest = max((self.made.newest(*each) for each in calls if each[0].method != "GET"), default=0.0)
+            newest = max(
+                (self.created.newest(*each) for each in calls if each[0].method != "GET"), default=0.0
+            )
             time.sleep(max(0.0, newest + 1.5 * self.lag.of_writes - time.time()))
 
     def _paying(self, calls: Iterable[Call]) -> contextlib.AbstractContextManager[None]:
@@ -261,7 +263,7 @@ class Sender:
     ) -> Exchange:
         """Repeats a call until its answer is good, or what it names must show. An operation that never
         succeeded is waited for once."""
-        operation, newest = str(first.operation), self.made.newest(first.call, first.organization)
+        operation, newest = str(first.operation), self.created.newest(first.call, first.organization)
         looks = itertools.chain([first], iter(again, None))
         last = self.lag.eventually(
             operation,

@@ -11,14 +11,14 @@ from typing import Any
 
 from conformance.contract.fields import FREE_TEXT, documented, request_fields
 from conformance.world.corpora import values
-from conformance.world.corpora.kept_texts import KEPT, LONG
+from conformance.world.corpora.stored_texts import LONG, STORED
 from conformance.world.samples import Body, digits, marker
 
 #: A field and, in an address, its member; else "".
 Place = tuple[str, str]
 
 #: Texts that each field gets: the most telling ones.
-TEXTS: tuple[str, ...] = values(KEPT[:15])
+TEXTS: tuple[str, ...] = values(STORED[:15])
 
 #: Members of an address that are free texts.
 _ADDRESS_MEMBERS = ("address_line", "city", "region", "postal_code")
@@ -33,7 +33,7 @@ _LENIENT = frozenset({"display_name", "note"})
 def label_texts(*, fixed: bool = True) -> Iterator[tuple[str, str]]:
     """Yields reason and filled text of each text for a label; without those that have no random part unless
     `fixed`."""
-    for entry in (*KEPT, *LONG):
+    for entry in (*STORED, *LONG):
         text = filled(entry.value)
         if fixed or text != entry.value:
             yield entry.reason, text

@@ -15,8 +15,8 @@ from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
 from conformance.world import text_turns
 from conformance.world.corpora import amounts, headers, ids, query_strings, values
-from conformance.world.corpora.kept_texts import KEPT, LONG
 from conformance.world.corpora.odd_bodies import Derived
+from conformance.world.corpora.stored_texts import LONG, STORED
 from conformance.world.samples import Amounts
 
 
@@ -36,13 +36,13 @@ def test_amounts_are_respelled_with_their_defects() -> None:
 # ---------------------------------------------------------------------- stored texts
 
 
-@pytest.mark.parametrize("text", values((*KEPT, *LONG)))
+@pytest.mark.parametrize("text", values((*STORED, *LONG)))
 def test_no_normal_form_and_no_trimming_changes_a_text_that_is_kept(text: str) -> None:
     made = text_turns.filled(text)
     assert {unicodedata.normalize(form, made) for form in ("NFC", "NFD", "NFKC", "NFKD")} == {made}
     assert unicodedata.category(made[0])[0] not in "CZ" and unicodedata.category(made[-1])[0] not in "CZ"
     assert max(made) < "\U00010000"
-    assert len(made) <= (100 if text in values(KEPT) else 255)
+    assert len(made) <= (100 if text in values(STORED) else 255)
 
 
 # ---------------------------------------------------------------------- samples

@@ -62,7 +62,7 @@ def test_only_what_must_exist_is_asked_for_again() -> None:
 
     def newest(account: str, child: str) -> float:
         ids = {"account_id": account, "beneficiary_id": child}
-        return run.made.newest(call("getBeneficiary", ids), "primary")
+        return run.created.newest(call("getBeneficiary", ids), "primary")
 
     assert newest(own.account_id, beneficiary) == own.beneficiary.arrived
     assert newest(foreign.account_id, beneficiary) == foreign.account.arrived
@@ -80,7 +80,7 @@ def test_only_what_must_exist_is_asked_for_again() -> None:
         ({"beneficiary_id": "\ud800"}, False),
     ):
         paid = call("createPayout", {"account_id": own.account_id}, named)
-        assert bool(run.made.newest(paid, "primary")) is exists
+        assert bool(run.created.newest(paid, "primary")) is exists
 
 
 def test_what_commits_late_is_found_and_rested_for() -> None:
@@ -116,7 +116,7 @@ def test_a_list_is_filled_once_for_all_lanes_and_anew_for_a_check_that_is_repeat
     assert known is same
     for lane in lanes:
         assert all(lane.exchange(create.number) is create for create in known.created.values())
-        assert lane.made.newest(known.call, "primary")
+        assert lane.created.newest(known.call, "primary")
     assert small_list(first.alone(), "listVirtualAccounts") is not known
 
 
@@ -126,10 +126,10 @@ def test_elements_of_other_parents_are_known_by_the_paths_of_their_creates() -> 
     neighbour = Account(run, account_id=own.account_id)
     ids = [each.virtual_account_id for each in (own, sibling, foreign)]
     strangers = {ids[1]: "another account's", ids[2]: "another organization's"}
-    assert run.made.strangers([*ids, "va_unknown"], own.call("listVirtualAccounts")) == strangers
+    assert run.created.strangers([*ids, "va_unknown"], own.call("listVirtualAccounts")) == strangers
     listing = own.call("listPayoutDestinations")
     destinations = [own.destination_id, neighbour.destination_id]
-    assert run.made.strangers(destinations, listing) == {destinations[1]: "another beneficiary's"}
+    assert run.created.strangers(destinations, listing) == {destinations[1]: "another beneficiary's"}
     # The same parent, spelled otherwise.
     for target in (listing.target.upper(), listing.target + "/"):
-        assert run.made.strangers(destinations[:1], listing.but(target=target)) == {}
+        assert run.created.strangers(destinations[:1], listing.but(target=target)) == {}

@@ -15,7 +15,7 @@ MIXED = (
 )
 
 #: Texts of at most 100 characters.
-KEPT = (
+STORED = (
     Value("{word}" + MIXED, "a few signs of each kind"),
     Value("00{digits}00123", "a number with leading zeros, of more digits than a double holds"),
     Value('"conformance {word}"', "small letters, with quotes around them"),

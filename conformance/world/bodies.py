@@ -273,6 +273,9 @@ _FURTHER: Mapping[str, Mapping[str, Row]] = {
         ),
         "names with apostrophes": [{"first_name": "Mary D'Arcy", "last_name": "van der O'Brien"}],
         "fields with signs": _plainer({"note": _WITH_SIGNS}, {"display_name": SIGNS, "company_name": SIGNS}),
+        "a title with a full stop, a tax_id with a leading zero": _plainer(
+            {"title": "Dr."}, {"tax_id": lambda _: f"0{digits(8)}"}
+        ),
         "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
         "a long note": _LONG_NOTES,
         "an address abroad": [{"address": parts.english_address}],

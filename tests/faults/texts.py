@@ -164,10 +164,7 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
     "createAccount": {"name": ("a timestamp is in UTC",)},
     "createVirtualAccount": {"label": ("a timestamp is in UTC",)},
 }
-PLACES["updateBeneficiary"] = {
-    **{place: kinds for place, kinds in PLACES["createBeneficiary"].items() if place != "title"},
-    "tax_id": ("digits alone", "capitals", "without hyphens"),
-}
+PLACES["updateBeneficiary"] = PLACES["createBeneficiary"]
 
 #: Fields of a beneficiary that are long enough for every text.
 _FIELDS = ("first_name", "middle_name", "last_name", "display_name", "company_name", "note")

@@ -257,10 +257,9 @@ class Session:
                 return status
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self.ran:
-            return
-        terminalreporter.section("conformance", sep="=")
-        for text, markup in self._lines or [(error, {"red": True}) for error in self.ledger.errors]:
+        if lines := self._lines or [(error, {"red": True}) for error in self.ledger.errors]:
+            terminalreporter.section("conformance", sep="=")
+        for text, markup in lines:
             terminalreporter.write_line(printable(text), **markup)
 
 

@@ -25,8 +25,8 @@ from tests.variants.hurry import hurried
 #: Race rule -> an operation with few requests, and a fault on it.
 KINDS = {
     "auth.nonce-race": ("getBeneficiary", "A nonce is looked up first and recorded later"),
-    "idempotency.race": ("createVirtualAccount", "Simultaneous requests with one key are all performed"),
-    "wallet.race": ("createWallet", "A pair is looked up first and reserved later"),
+    "idempotency.race": ("createVirtualAccount", "Requests with one key are all performed"),
+    "wallet.race": ("createWallet", "A pair is looked up, and reserved later"),
 }
 
 RATES = (2, 20, 200)

@@ -94,7 +94,7 @@ NARROWED = {
     "dies": ["--rule", "auth.header-case"],
     "a killed worker": ["--rule", "auth.header-case"],
     "disk full": ["--rule", "auth.header-case@listWallets"],
-    "SIGTERM": ["--rule", "auth.*"],
+    "SIGTERM": ["--rule", "auth.header-case", "--rule", "auth.signature"],
 }
 
 

@@ -211,7 +211,7 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
         ("PRIMARY_APIKEY", "x", "CONFORMANCE_PRIMARY_APIKEY"),
         ("FEATURES_PAYINS", "maybe", "features.payins"),
         ("BASE_URL", "nowhere", "base_url"),
-        ("TARGT", "x", "CONFORMANCE_TARGT is unknown; did you mean CONFORMANCE_TARGET"),
+        ("TARGETS", "x", "CONFORMANCE_TARGETS is unknown; did you mean CONFORMANCE_TARGET"),
         ("SECRET", "x", "CONFORMANCE_SECRET is unknown; .* such as CONFORMANCE_PRIMARY_SECRET"),
         ("SAMPLES_BENEFICIARY_NICKNAME", "x", "CONFORMANCE_SAMPLES_BENEFICIARY_NICKNAME is unknown"),
         ("SAMPLES_WALLET_PAIRS", '[["USDC"]]', "samples.wallet.pairs: it should hold a list"),

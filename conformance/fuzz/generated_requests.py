@@ -145,11 +145,12 @@ class Fuzzer(Engine):
             self._judge_accepted(case.name, expected.body, answer)
 
     def _may_refuse(self, answer: Exchange) -> bool:
-        """True if a refusal may have another reason: a pair is taken, or the account has reached a quota,
-        which refuses the valid request as well."""
-        if TRAITS[self.operation].unique_pair and not pairs_are_free(self.at.run):
+        """True if a refusal may have another reason, which refuses the valid request as well: a taken pair, a
+        quota of the account, or a job that has disabled the beneficiary."""
+        traits = TRAITS[self.operation]
+        if traits.unique_pair and not pairs_are_free(self.at.run):
             return True
-        if not answer.refused or not TRAITS[self.operation].creates:
+        if not answer.refused or not (traits.creates or traits.changes):
             return False
         again = self.at.send(self.fixture.call(self.operation), "is the valid request accepted?")
         self.renew()

@@ -318,4 +318,6 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
             "it is right to refuse this one, say in the target file what it accepts: "
             f"{SAMPLE_REMEDIES[operation]}."
         )
+    elif traits_of(operation).changes:
+        remedy = "If a job of the server disables new beneficiaries, switch it off for the run."
     return Inconclusive(f"the valid {operation} was answered {exchange.explained()}", remedy, cause)

@@ -78,6 +78,7 @@ policies: payees_reviewed, in_the_red, frozen_when_disabled, body_before_key, se
 few of each: few_of_each, DailyLimit
 same payout once: SamePayoutOnce
 payees screened: payees_screened
+payees screened and frozen: payees_screened, frozen_when_disabled
 reads behind: ReadsBehind
 others pay: OthersPay, jobs_verify
 cut: MillisecondsCut, ListsSoon, null_bank_details, short_list_items

@@ -107,7 +107,7 @@ def test_path_is_signed(engine: AuthProbes) -> Iterator[Case]:
     """Requests signed without /v1, with a slash more, cut short, for other resources or decoded: refused."""
     rule = "auth.signed-path"
     other = "listVirtualAccounts" if engine.operation.endswith(("Wallet", "Wallets")) else "listWallets"
-    path = engine.at.run.account("authentication").call(other).target
+    path = engine.fixture.call(other).target
     rows = {
         "a request signed without its path": Auth(signed_target=""),
         "a request signed without the last segment": Auth(signed_target=engine.target().rpartition("/")[0]),

@@ -28,7 +28,7 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.request_bytes import wire_target
-from conformance.wire.transport import FRESH, GATE, RECEIVED, Gate, Transport
+from conformance.wire.transport import FRESH, GATE, Gate, NotHttp, Transport
 
 #: Name and version of the suite, for the logs of the server.
 USER_AGENT = f"financial-accounts-conformance/{__version__}"
@@ -57,6 +57,9 @@ RATE_REMEDY = (
 
 #: Errors of a request that is not valid HTTP; retrying is pointless.
 _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
+
+#: Errors of requests that are not sent once more.
+_FINAL = (*_UNSENDABLE, NotHttp)
 
 #: httpx.URL with a cache: parsing is slow, and a run has few URLs. Raises httpx.InvalidURL.
 _url = functools.lru_cache(4096)(httpx.URL)
@@ -269,13 +272,13 @@ class Client:
             self._receive(request, exchange, gate)
         except httpx.TimeoutException as error:
             self.timeouts.timeouts += 1
-            exchange.error, exchange.silent = f"{type(error).__name__}: {error}"[:300], True
+            exchange.error, exchange.lost = f"{type(error).__name__}: {error}"[:300], True
             late = isinstance(error, httpx.ConnectTimeout)
             exchange.failure = Failure.NOT_CONNECTED if late else Failure.TIMED_OUT
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
             exchange.failure = _failure(error)
-            exchange.silent = not isinstance(error, _UNSENDABLE) and RECEIVED not in request.extensions
+            exchange.lost = not isinstance(error, _FINAL)
         if gate is not None:
             held += gate.held
         exchange.started = exchange.begun = exchange.started + held
@@ -285,7 +288,7 @@ class Client:
         ):
             # The run ended, the server is not to blame.
             exchange.error, exchange.failure = self.budget.ended or self.budget.over, Failure.WITHHELD
-            exchange.silent = False
+            exchange.lost = False
 
     def _receive(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
         if gate is not None:

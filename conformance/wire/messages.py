@@ -176,8 +176,8 @@ class Exchange:
     attempts: int = 1
     #: Lost and sent once more: the next exchange has the answer.
     repeated: bool = False
-    #: The connection closed before the first byte of the answer, or timed out.
-    silent: bool = False
+    #: The connection closed before the end of the answer, or timed out: the request may be repeated once.
+    lost: bool = False
     begun: float = 0.0
     #: Number of the first exchange of the same race; 0 outside races.
     raced: int = 0
@@ -250,11 +250,6 @@ class Exchange:
     def throttled(self) -> bool:
         """True for 429, or 503 with Retry-After, which say nothing about any rule."""
         return self.status == 429 or (self.status == 503 and self.header("retry-after") is not None)
-
-    @property
-    def lost(self) -> bool:
-        """True if the connection closed before any answer, or timed out: the request may be repeated once."""
-        return self.status is None and self.silent
 
     @property
     def unsent(self) -> bool:

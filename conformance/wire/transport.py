@@ -30,9 +30,6 @@ FRESH = "fresh_connection"
 #: Request extension: the Gate to wait at before the request is written.
 GATE = "gate"
 
-#: Request extension set by the transport: number of bytes received of the answer.
-RECEIVED = "received_bytes"
-
 #: Seconds that a thread waits at a gate for the others to connect: a server may accept one connection only
 #: after it has answered another.
 GATE_TIMEOUT = 1.0
@@ -45,6 +42,10 @@ _READ = 64 * 1024
 
 
 _PORTS = {"http": 80, "https": 443}
+
+
+class NotHttp(httpx.RemoteProtocolError):
+    """An answer is not HTTP: sent again, the request would be answered no better."""
 
 
 class Gate:
@@ -188,10 +189,11 @@ class _Exchange(httpx.SyncByteStream):
         self, connection: _Connection, request: httpx.Request, pool: deque[_Connection] | None
     ) -> None:
         self.connection, self._pool = connection, pool
-        self._request = request
         self._answer = _Answer()
         self._bodiless = request.method == "HEAD"
         self._unread = 0
+        #: Number of bytes read, those of interim answers included.
+        self.received = 0
 
     @property
     def reusable(self) -> bool:
@@ -206,7 +208,7 @@ class _Exchange(httpx.SyncByteStream):
         while answer.status is None:
             self._read()
         if answer.status < 100:
-            raise httpx.RemoteProtocolError(f"{answer.status} is no status of HTTP")
+            raise NotHttp(f"{answer.status} is no status of HTTP")
         self._bodiless = self._bodiless or answer.status in (204, 304)
         return answer.status, answer.headers
 
@@ -227,13 +229,13 @@ class _Exchange(httpx.SyncByteStream):
             self.connection.close()
 
     def _read(self) -> None:
-        """Reads once. Raises httpx.RemoteProtocolError if it is not HTTP, or its headers are too long."""
+        """Reads once. Raises NotHttp if it is not HTTP, or its headers are too long, and
+        httpx.RemoteProtocolError if the connection ends before the answer."""
         data, answer = self.connection.read(), self._answer
         if not data:
             self._closed()
             return
-        received = self._request.extensions
-        received[RECEIVED] = received.get(RECEIVED, 0) + len(data)
+        self.received += len(data)
         self._unread += len(data)
         try:
             answer.parser.feed_data(data)
@@ -241,16 +243,16 @@ class _Exchange(httpx.SyncByteStream):
             answer.complete = answer.excess = True
         except httptools.HttpParserError as error:
             if not answer.complete:
-                raise httpx.RemoteProtocolError(str(error)) from None
+                raise NotHttp(str(error)) from None
             answer.excess = True
         if answer.pieces or answer.complete:
             self._unread = 0
         elif self._unread > MAX_HEAD:
-            raise httpx.RemoteProtocolError(f"more than {MAX_HEAD:,} bytes of headers")
+            raise NotHttp(f"more than {MAX_HEAD:,} bytes of headers")
 
     def _closed(self) -> None:
         answer = self._answer
-        if not self._request.extensions.get(RECEIVED):
+        if not self.received:
             raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
         if answer.status is None or not answer.ends_with_connection:
             raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
@@ -293,7 +295,7 @@ class Transport(httpx.BaseTransport):
             status, headers = exchange.head()
         except BaseException as error:
             connection.close()
-            silent = not request.extensions.get(RECEIVED) and not isinstance(error, httpx.TimeoutException)
+            silent = not exchange.received and not isinstance(error, httpx.TimeoutException)
             if connection.answers and silent:
                 self._ended[place][connection.answers] += 1
             raise

@@ -53,13 +53,13 @@ _SILENT, _NO_JSON = "accepts connections, but does not answer", "answers a body 
 _CRASH, _BAD_JSON = "http.no-server-error", "http.success-json"
 
 _BOTH = (
-    *both("reset in body", does.reset_in_body, _NO_HTTP, _CRASH),
+    *both("reset in body", does.reset_in_body, _NO_HTTP, _CRASH, does.after),
     *both("silent", does.silent, _SILENT, "server", *_IMPATIENT),
     *both("dripping", does.dripping, _SILENT, "server", *_IMPATIENT),
     *both("endless body", does.endless_body, _TOO_LONG, _BAD_JSON),
     *both("body of 100 MB", does.large_body, _TOO_LONG, _BAD_JSON),
     *both("gzip bomb", does.gzip_bomb, _TOO_LONG, _BAD_JSON),
-    *both("length too long", does.length_too_long, _NO_HTTP, _CRASH),
+    *both("length too long", does.length_too_long, _NO_HTTP, _CRASH, does.after),
     *both("length too short", does.length_too_short, _NO_JSON, _BAD_JSON),
     *both("no JSON", does.changed(does.broken_off), _NO_JSON, _BAD_JSON),
     *both("redirect", does.redirected, "redirects .* not sent on", "server", does.after, BROKEN | INCOMPLETE),

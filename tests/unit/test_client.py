@@ -182,5 +182,5 @@ def test_answers_without_end_are_given_up(endless: bytes) -> None:
         exchange = connect(server).send(list_accounts())
     assert (exchange.status, exchange.error) == (
         None,
-        f"RemoteProtocolError: more than {MAX_HEAD:,} bytes of headers",
+        f"NotHttp: more than {MAX_HEAD:,} bytes of headers",
     )

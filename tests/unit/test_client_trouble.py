@@ -17,19 +17,26 @@ from tests.support.wire import OK, Reply, wire
 # --------------------------------------------------------------------------- lost connections
 
 
-def without(dropped: int, keep_open: bool) -> Reply:
-    """Returns a reply that answers all requests but one, after which it may keep the connection open."""
+#: The interim answer by which a server asks for the body of a request.
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+def without(dropped: int, keep_open: bool, begun: bytes = b"") -> Reply:
+    """Returns a reply that answers all requests but one, of whose answer it sends the beginning, and after
+    which it may keep the connection open."""
 
     def reply(connection: socket.socket, index: int) -> bool:
-        if index != dropped:
-            connection.sendall(OK)
+        connection.sendall(begun if index == dropped else OK)
         return index != dropped or keep_open
 
     return reply
 
 
-def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key() -> None:
-    with wire(without(0, keep_open=False)) as server:
+@pytest.mark.parametrize(
+    "begun", [b"", CONTINUE, CONTINUE + OK[:20], OK[:-1]], ids=["nothing", "interim", "head", "body"]
+)
+def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key(begun: bytes) -> None:
+    with wire(without(0, keep_open=False, begun=begun)) as server:
         run = run_at(server.url)
         exchange = run.send(run.client(), list_accounts().but(idempotency_key="key"), "")
     assert (exchange.status, exchange.attempts, len(server.requests)) == (200, 1, 2)
@@ -60,15 +67,16 @@ def test_lost_requests_of_a_race_are_sent_again(late: bool, monkeypatch: pytest.
     ("answer", "error", "sent"),
     [
         (b"", "RemoteProtocolError", 2),
-        (b"HTTP/1.1 200 OK\r\nContent-Len", "RemoteProtocolError", 1),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{", "RemoteProtocolError", 1),
-        (b"SSH-2.0-OpenSSH\r\n\r\n", "RemoteProtocolError", 1),
-        (b"HTTP/1.1 -1 \xff\r\n\r\n", "RemoteProtocolError", 1),
+        (CONTINUE, "RemoteProtocolError", 2),
+        (b"HTTP/1.1 200 OK\r\nContent-Len", "RemoteProtocolError", 2),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{", "RemoteProtocolError", 2),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "NotHttp", 1),
+        (b"HTTP/1.1 -1 \xff\r\n\r\n", "NotHttp", 1),
     ],
-    ids=["nothing", "half a head", "half a body", "another protocol", "no status"],
+    ids=["nothing", "an interim answer", "half a head", "half a body", "another protocol", "no status"],
 )
 def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: str, sent: int) -> None:
-    """Only a request without a single byte of answer is sent once more."""
+    """A request is sent once more if its connection ends before its answer, not if the answer is not HTTP."""
 
     def reply(connection: socket.socket, index: int) -> bool:
         connection.sendall(answer)

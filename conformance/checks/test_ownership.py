@@ -21,6 +21,7 @@ from conformance.judge.comparison import (
     show,
 )
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import integer
 from conformance.world.calls import call, identifier, unknown_like
 from conformance.world.creations import created_in
 from conformance.world.run import Account
@@ -159,8 +160,8 @@ def _later(at: Check, fixture: Account, created: Exchange) -> tuple[Exchange | N
         return None, {}
     page = call(traits.listed_by, fixture.ids(traits.listed_by)).with_query({"page": 1, "size": 100})
     answer = at.shown(page, purpose)
-    pages, known = answer.get("pages"), identifiers(answer.get("items")) or ()
-    if traits.creates == "account" and own not in known and isinstance(pages, int) and pages > 1:
+    pages, known = integer(answer.get("pages")), identifiers(answer.get("items")) or ()
+    if traits.creates == "account" and own not in known and pages is not None and pages > 1:
         # A new one is on the first page or the last.
         answer = at.send(page.with_query({"page": pages, "size": 100}), "the last page of accounts")
     return answer, next((item for item in objects(answer.get("items")) if item.get("id") == own), {})

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-#: Keyword added beside `type: integer` for jsonschema-rs, which otherwise accepts 12.0.
-_LITERAL = "x-integer-literal"
-
 #: Keyword that reports a missing member whose type allows null.
 _MISSING_NULLABLE = "required-nullable"
 
@@ -43,7 +40,7 @@ class Schema:
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._schema = schema
+        self._schema = dict(schema)
 
     def errors(self, document: Any) -> Iterator[ValidationError]:
         """The errors of a document."""
@@ -59,34 +56,12 @@ class Schema:
 
     @functools.cached_property
     def _quick(self) -> jsonschema_rs.Draft202012Validator:
-        return jsonschema_rs.Draft202012Validator(_marked(self._schema), keywords={_LITERAL: _Literal})
+        return jsonschema_rs.Draft202012Validator(self._schema)
 
     @functools.cached_property
     def _thorough(self) -> Validator:
         built: Validator = _dialect()(self._schema)
         return built
-
-
-def _marked(schema: Any) -> Any:
-    """Adds _LITERAL to a schema beside each integer type."""
-    if isinstance(schema, list):
-        return [_marked(part) for part in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    kinds = schema.get("type")
-    integer = kinds == "integer" or (isinstance(kinds, list) and "integer" in kinds)
-    return {**{name: _marked(part) for name, part in schema.items()}, **({_LITERAL: True} if integer else {})}
-
-
-class _Literal:
-    """The keyword _LITERAL."""
-
-    def __init__(self, parent: Any, value: Any, path: Any) -> None:
-        pass
-
-    def validate(self, instance: Any) -> None:
-        if isinstance(instance, float):
-            raise ValueError("no integer as JSON writes it")
 
 
 def problems(judge: Schema, document: Any, default: Callable[[str], str]) -> list[Problem]:
@@ -154,9 +129,9 @@ def nullable(schema: Mapping[str, Any]) -> bool:
 
 @functools.cache
 def _dialect() -> Any:
-    """JSON Schema 2020-12, stricter in four ways: a missing member that allows null has its own keyword, `$`
-    does not match before a trailing newline (as in ECMA-262), 12.0 is not an integer, and numbers are finite
-    (TOML has nan and inf)."""
+    """JSON Schema 2020-12, stricter in three ways: a missing member that allows null has its own keyword, `$`
+    does not match before a trailing newline (as in ECMA-262), and numbers are finite (TOML has nan and
+    inf)."""
     # Imported late: jsonschema takes 0.1 s.
     from jsonschema import Draft202012Validator, ValidationError, validators
 
@@ -178,19 +153,15 @@ def _dialect() -> Any:
         if validator.is_type(instance, "string") and not _compiled(text).search(instance):
             yield ValidationError(text)
 
-    def is_integer(checker: Any, instance: Any) -> bool:
-        return isinstance(instance, int) and not isinstance(instance, bool)
-
     def is_number(checker: Any, instance: Any) -> bool:
-        return is_integer(checker, instance) or (isinstance(instance, float) and math.isfinite(instance))
+        number = isinstance(instance, int | float) and not isinstance(instance, bool)
+        return number and math.isfinite(instance)
 
     # types-jsonschema does not annotate `extend`.
     return validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator,
         {"required": required, "pattern": pattern},
-        type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
-            {"integer": is_integer, "number": is_number}
-        ),
+        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", is_number),
     )
 
 

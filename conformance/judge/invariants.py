@@ -21,6 +21,7 @@ from conformance.judge.timeliness import untimely
 from conformance.target.file import Target
 from conformance.wire.grammar import forwarded
 from conformance.wire.messages import MISSING, Auth, Exchange
+from conformance.wire.pages import NUMBERS, integer
 
 #: The rule on the rate of lost requests.
 LOST = "http.lost-requests"
@@ -51,6 +52,7 @@ INVARIANTS = (
     "format.iban",
     "create.initial-state",
     "list.envelope",
+    "list.plain-integers",
     "list.item-fields",
     "list.wallet-items",
     "wallet.addresses",
@@ -242,6 +244,7 @@ class Invariants:
             self._judge(rule, exchange)
         for problem in problems:
             self._judge(problem.rule, exchange, f"{problem.pointer or 'the body'}: {problem.message}")
+        self._judge("list.plain-integers", exchange, _no_plain_integer(exchange))
         self._judge("tenancy.isolation", exchange, self.isolation.foreign(exchange), NOTHING_OF_OTHERS)
         known = str(exchange.get("id")) in self._ids
         self._unique(exchange)
@@ -316,6 +319,16 @@ def too_many_lost(lost: int, requests: int) -> bool:
     """True if the rate of lost requests exceeds one in a hundred by three standard deviations."""
     allowed = requests / 100
     return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
+
+
+def _no_plain_integer(exchange: Exchange) -> str:
+    """The first number of a list's envelope that is an integer, but written with a fraction or an exponent;
+    "" without one."""
+    for name in NUMBERS:
+        value = exchange.get(name)
+        if isinstance(value, float) and integer(value) is not None:
+            return f"{name} {show(value)}"
+    return ""
 
 
 def _not_initial(exchange: Exchange) -> str:

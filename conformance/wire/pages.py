@@ -19,6 +19,9 @@ from conformance.wire.messages import Call, Exchange
 DEFAULT_SIZE = 10
 MAX_SIZE = 100
 
+#: The numbers of a list's envelope.
+NUMBERS = ("total", "page", "size", "pages")
+
 Parameters = list[tuple[str, str]]
 
 
@@ -44,13 +47,14 @@ def page_of(exchange: Exchange) -> Page | None:
     items = exchange.get("items")
     if not exchange.succeeded or not isinstance(items, list):
         return None
-    return Page(
-        exchange, items, *(integer(exchange.get(name)) for name in ("total", "page", "size", "pages"))
-    )
+    return Page(exchange, items, *(integer(exchange.get(name)) for name in NUMBERS))
 
 
 def integer(value: Any) -> int | None:
-    """Returns a JSON integer; None for anything else, such as true or 1.0."""
+    """Returns the integer that a JSON value is, written as 1, 1.0 or 1e0; None for anything else, such as
+    true or 1.5."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

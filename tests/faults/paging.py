@@ -24,7 +24,7 @@ faults["list.envelope"] |= {
         each_of("items total page size pages", {"missing": MISSING}),
         each_of(
             "total page size pages",
-            {"null": None, "text": str, "decimal": lambda number: number + 0.5, "float": float, "true": True},
+            {"null": None, "text": str, "decimal": lambda number: number + 0.5, "true": True},
         ),
         each_of("total", {"negative": -1}),
         each_of(
@@ -43,6 +43,13 @@ faults["list.envelope"] |= {
             "wrapped": lambda shown: {"data": shown},
             "other names": lambda shown: {**shown, "data": shown["items"], "items": None},
         }
+    ),
+}
+
+
+faults["list.plain-integers"] |= {
+    "A number of the envelope is written with a fraction of zeros.": envelope.changes(
+        each_of("total page size pages", {"float": float}),
     ),
 }
 

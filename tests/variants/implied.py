@@ -154,3 +154,9 @@ def half_masked(self: Behaviour, usual: Usual, ctx: Context, value: Any) -> str 
         return None
     text = str(value)
     return "*" * (len(text) - len(text) // 2) + text[len(text) - len(text) // 2 :]
+
+
+@choice("list.plain-integers", seam="list_document")
+def numbers_as_floats(self: Behaviour, usual: Usual, ctx: Context) -> Any:
+    """Writes the numbers of a list's envelope as 63.0, as encoders without integers do."""
+    return {name: float(value) if isinstance(value, int) else value for name, value in usual(ctx).items()}

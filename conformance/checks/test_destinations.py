@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from conformance._text import shared_prefix
 from conformance.checks.beneficiaries import Beneficiary, defaults, same_defaults, shown_defaults
 from conformance.checks.check import Check, check
 from conformance.checks.members import not_its_own
 from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import show
+from conformance.judge.hidden_numbers import letters_of, mask_defect, most_visible
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
@@ -101,7 +101,7 @@ def test_last_four_digits(at: Check) -> None:
 @check("destination.masked", "destination.masked-enough")
 def test_masked_numbers(at: Check) -> None:
     """A destination created with an IBAN or a wallet address shows iban_masked or wallet_address_masked: a
-    string without the full value, and with no more than a third of it or six characters."""
+    string that hides at least six characters and a third of the value, and shows only what stands in it."""
     alone: Body | None = None
     for creation in creations(at.run, CREATE):
         name = {"bank_account": "iban", "wallet": "wallet_address"}.get(str(creation.body.get("type")), "")
@@ -133,27 +133,16 @@ def test_masked_numbers(at: Check) -> None:
 
 def _judge_masked(at: Check, answer: Exchange, name: str, what: str) -> None:
     """Judges destination.masked and destination.masked-enough on an answer."""
-    member, plain = f"{name}_masked", _letters(answer.call.document[name])
+    member, value = f"{name}_masked", answer.call.document[name]
     mask = answer.get(member)
     text = isinstance(mask, str) and mask != ""
-    got = "the full value" if text and plain in _letters(mask) else "" if text else show(mask)
+    whole = text and letters_of(value) in letters_of(mask)
+    got = "the full value" if whole else "" if text else show(mask)
     at.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
     if "destination.masked-enough" in at.rules and isinstance(mask, str):
-        most, number = max(6, len(plain) // 3), _common(_letters(mask), plain)
-        expected = f"{what}: {member}, which shows {most} characters of the value at most"
-        got = f"{number} of {len(plain)} characters" if number > most else ""
-        at.expect("destination.masked-enough", expected, got, answer)
-
-
-def _letters(text: str) -> str:
-    """Returns the letters and digits of a number, in lower case."""
-    return "".join(filter(str.isalnum, text)).lower()
-
-
-def _common(mask: str, value: str) -> int:
-    """Number of characters that a mask shares with the beginning and the end of a value."""
-    first = shared_prefix(mask, value)
-    return first + shared_prefix(mask[first:][::-1], value[first:][::-1])
+        most = most_visible(len(letters_of(value)))
+        expected = f"{what}: {member}, with {most} characters of the value's beginning and end at most"
+        at.expect("destination.masked-enough", expected, mask_defect(mask, value), answer)
 
 
 # ---------------------------------------------------------------------- types

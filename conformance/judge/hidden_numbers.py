@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from conformance._text import shared_prefix
 from conformance.contract.json_text import all_texts
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import sent_document
@@ -16,8 +17,17 @@ HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 #: may occur by chance.
 _SHORTEST = 8
 
+#: Maximum length of a part of a number that occurs in other texts by chance.
+_BY_CHANCE = 6
+
 #: Maximum characters remembered of a string in another field.
 _REMEMBERED = 10_000
+
+#: What hides characters in a mask: signs, or several letters x.
+_HIDDEN = re.compile(r"[\W_]+|x{2,}")
+
+#: The sign between two groups of characters that a mask shows.
+_BETWEEN_GROUPS = re.compile(r"(?<=[^\W_])[ .\-](?=[^\W_])")
 
 _SPACING = re.compile(r"[\s\-.]+")
 _ACCOUNT = re.compile(r"/v1/accounts/([^/?]+)")
@@ -76,16 +86,44 @@ class HiddenNumbers:
         return "", 0
 
     def revealed_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:
-        """The same for a refusal that shows part of a number sent: more than a third of it, or six
-        characters, whichever is more."""
+        """The same for a refusal that shows more of a number sent than a mask may, and more than occurs in
+        texts by chance."""
         plain, known = squeezed(text), self._numbers.get(_account(exchange), {})
         body = sent_document(exchange.call)
         sent = [squeezed(str(body[name])) for name in HIDDEN_FIELDS if name in body]
         for value in (value for value in sent if value in known):
-            length = max(6, len(value) // 3) + 1
+            length = max(_BY_CHANCE, most_visible(len(value))) + 1
             if any(value[at : at + length] in plain for at in range(len(value) - length + 1)):
                 return known[value]
         return "", 0
+
+
+def most_visible(length: int) -> int:
+    """Maximum number of characters that a mask shows of a value of a length: at least six and a third stay
+    hidden, of less than nine all but four."""
+    return 4 if length < 9 else length - max(6, -(-length // 3))
+
+
+def mask_defect(mask: str, value: str) -> str:
+    """What is wrong with the mask of a value; "" if nothing is. It hides enough, and what it shows stands in
+    the value: what it begins or ends with, at the value's beginning or end."""
+    plain = letters_of(value)
+    pieces = _HIDDEN.split(_BETWEEN_GROUPS.sub("", mask.lower()))
+    number, most = sum(map(len, pieces)), most_visible(len(plain))
+    if number > most:
+        return f"{number} of {len(plain)} characters, which are more than {most}"
+    first, *middle, last = pieces if len(pieces) > 1 else ("", "", pieces[0])
+    if len(pieces) == 1:
+        start = shared_prefix(last, plain)
+        stands = plain.endswith(last[start:])
+    else:
+        stands = plain.startswith(first) and plain.endswith(last) and all(piece in plain for piece in middle)
+    return "" if stands else "characters that do not stand there in the value"
+
+
+def letters_of(text: str) -> str:
+    """The letters and digits of a number, in lower case."""
+    return "".join(filter(str.isalnum, text)).lower()
 
 
 def _account(exchange: Exchange) -> str:

@@ -295,7 +295,7 @@ class Invariants:
         if exchange.refused and not broken and self._hidden.known(exchange):
             name, maker = self._hidden.revealed_in_part(exchange, text)
             broken = f"a refusal that shows most of the {name} of a payout destination" if name else ""
-            expected = "no more than a third of a number, or six characters"
+            expected = "at least six characters and a third of each number hidden"
             self._judge("destination.masked-enough", exchange, broken, expected, maker)
 
     def _signature_hidden(self, exchange: Exchange) -> None:

@@ -16,11 +16,8 @@ from conformance.wire.messages import Exchange
 #: Maximum bytes of a target, header field and body that every front end forwards.
 LONGEST_TARGET, LONGEST_FIELD, LONGEST_BODY = 2000, 4096, 4096
 
-#: Path and query, or a query. An encoded NUL is grammatical, but front ends refuse it.
-_TARGET = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
-
-#: What frameworks refuse in a path although it is grammatical: an encoded control or percent sign.
-_REFUSED = re.compile(r"[^?]*%(?:[01][0-9A-Fa-f]|7[Ff]|25)")
+#: Path and query, or a query. An encoded control or percent sign is grammatical, but front ends refuse it.
+_TARGET = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?![01][0-9A-Fa-f]|7[Ff]|25)[0-9A-Fa-f]{2})*")
 
 #: A path segment that every front end and router reads alike: no encoded slash, backslash, dot or control
 #: character.
@@ -44,8 +41,7 @@ def forwarded(exchange: Exchange) -> bool:
 
 
 def _grammatical(exchange: Exchange) -> bool:
-    target = exchange.target
-    return bool(_TARGET.fullmatch(target) and not _REFUSED.match(target)) and all(
+    return bool(_TARGET.fullmatch(exchange.target)) and all(
         _VALUE.fullmatch(value) for _, value in exchange.request_headers
     )
 

@@ -65,8 +65,19 @@ faults["destination.masked-enough"] |= {
         lambda self, value: self.value(str(value)),
         each={
             "all but the last": lambda text: text[:-1] + "*",
-            "half": lambda text: text[: len(text) // 2] + "****",
-            "the last half": lambda text: "****" + text[len(text) // 2 :],
+            "all but five": lambda text: text[:-5] + "****",
+            "three quarters": lambda text: "****" + text[len(text) // 4 :],
+        },
+    ),
+    "A mask shows what does not stand at the ends of the value.": where(
+        "masked",
+        lambda value: value is not None,
+        lambda self, value: self.value(str(value)),
+        each={
+            "other digits": lambda text: f"{text[:2]}****{int(text[-1] == '0')}",
+            "the middle": lambda text: f"{text[5:9]}****",
+            "four in the middle as the last": lambda text: f"****{text[-8:-4]}",
+            "the first as the last": lambda text: f"****{text[:4]}",
         },
     ),
 }

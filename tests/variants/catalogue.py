@@ -41,6 +41,7 @@ from .variant import Variant
 _CHOSEN = """
 reference:
 frameworks: ErrorsByField, CodesInAnyCase, CodesOfAnyLetters, spaces_trimmed, AnyAddress, always_ok,
+    masked_as_usual,
     uuid_ids, Milliseconds, NewestFirst, one_page_at_least, BroughtIntoRange, validates_first, AnyUuid,
     signed_timestamps, charset_declared, OddFiltersMatchNothing
 strict: no_unknown_fields, strict_json, json_declared, syntax_checked, no_nulls, AmountsInCents,
@@ -48,7 +49,7 @@ strict: no_unknown_fields, strict_json, json_declared, syntax_checked, no_nulls,
     no_keys_elsewhere, UnspecifiedCodes, no_cards, fiat_destinations_only, details_demanded,
     disabled_unpaid, disabled_once, FundsDemanded, pages_beyond_refused, canonical_integers,
     one_status_only, WholeSeconds, SmallBodies, plain_texts
-lenient: TerseErrors, surrogates_replaced, AnyDecimal, NoBodyIsEmpty, length_in_utf16,
+lenient: masked_in_groups, TerseErrors, surrogates_replaced, AnyDecimal, NoBodyIsEmpty, length_in_utf16,
     signatures_in_any_case, equal_json_replays, no_bodies_on_get, payouts_on_credit,
     shared_bank_details, FurtherFields, inapplicable_left_out, numeric_ids, ReferencesOfAnotherPrefix,
     first_parameter_counts, balances_from_the_start, TrailingZeros, repeated_headers
@@ -133,7 +134,7 @@ implied otherwise: keys_optional, unassigned_codes, optional_types_ignored, numb
 nothing implied: unauthenticated_otherwise, signature_shown, random_uuids_only, parsed_bodies_compared,
     references_invalid, any_destination_of_the_account, payins_of_any_amount, no_rates_yet,
     texts_composed, basic_plane_only, updated_stays, empty_patch_refused_first, empty_patch_refused,
-    business_without_name, plain_content_type_only, length_required, half_masked
+    business_without_name, plain_content_type_only, length_required, barely_masked
 """
 
 #: Server -> what it needs beside its choices.

@@ -137,8 +137,8 @@ _ATTACKS = re.compile(
 )
 
 
-#: What frameworks refuse in a path: an encoded slash, percent sign or control character.
-_ENCODED = re.compile(rb"[^?]*%(?:2[5Ff]|[01][0-9A-Fa-f]|7[Ff])")
+#: What frameworks refuse: an encoded slash in a path, an encoded percent sign or control character anywhere.
+_ENCODED = re.compile(rb"[^?]*%2[Ff]|.*%(?:25|[01][0-9A-Fa-f]|7[Ff])")
 
 
 def _malformed(request: httpx.Request, target: bytes) -> bool:

@@ -244,6 +244,24 @@ def stored_masks(self: Behaviour, usual: Usual, ctx: Context, value: Any) -> str
     return None if value is None else "*" * 12 + str(value)[-2:]
 
 
+@choice(seam="masked")
+def masked_as_usual(self: Behaviour, usual: Usual, ctx: Context, value: Any) -> str | None:
+    """Shows the first and last four characters, of a short value the last ones alone."""
+    text = "" if value is None else str(value)
+    return None if value is None else f"{text[:4]}****{text[-4:]}" if len(text) > 13 else usual(ctx, value)
+
+
+@choice(seam="masked")
+def masked_in_groups(self: Behaviour, usual: Usual, ctx: Context, value: Any) -> str | None:
+    """Hides every character of the middle by an X, and shows the value in groups of four."""
+    if value is None:
+        return None
+    text = "".join(str(value).split())
+    ends = min(4, len(text) // 4)
+    hidden = text[:ends] + "X" * (len(text) - 2 * ends) + text[len(text) - ends :]
+    return " ".join(re.findall(".{1,4}", hidden))
+
+
 @choice(seam="new_record")
 def updated_after_created(self: Behaviour, usual: Usual, ctx: Context) -> Record:
     """Updates each resource once more after its creation."""

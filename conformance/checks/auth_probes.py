@@ -16,6 +16,7 @@ from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import parameters
+from conformance.world.purposes import AUTHENTICATION, UNTOUCHED
 from conformance.world.sender import refusal_of_valid
 
 #: Seconds for which nonces are remembered and timestamps accepted (section 8), less a margin.
@@ -60,14 +61,14 @@ class AuthProbes(Engine):
         operation = at.operation.id
         once = at.operation.traits.once
         # An account in which the operation has not succeeded.
-        untouched = f"authentication/untouched by {operation}"
+        untouched = UNTOUCHED.of(operation)
         super().__init__(
             at,
-            lambda: at.account(untouched if once else "authentication"),
+            lambda: at.account(untouched if once else AUTHENTICATION),
             moved=lambda: at.run.forget(untouched),
             others={FOREIGN: lambda: at.run.account(owner="secondary")},
         )
-        purpose = f"authentication/{operation}"
+        purpose = AUTHENTICATION.of(operation)
         #: Engine of requests that must pass authentication, whatever the answer after that.
         self.sound = Engine(at, lambda: at.run.account(purpose) if once else self.fixture)
         if proven:

@@ -15,6 +15,7 @@ from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.calls import call, identifier
+from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import accepted_body
@@ -167,7 +168,7 @@ def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool
     """Repeats a request on new beneficiaries, each beside others; True if a member changes each time on that
     one, and on no other, or, if `of_others`, on another, as it is answered: jobs and other users may change
     any at any time."""
-    fixture, elsewhere = at.account(fresh=True), at.account("created")
+    fixture, elsewhere = at.account(fresh=True), at.account(CREATED)
 
     def moved(person: Beneficiary, answer: Exchange) -> bool:
         return not alike("getBeneficiary", name, answer.get(name), person.created.get(name))

@@ -32,7 +32,8 @@ from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.calls import renewed
-from conformance.world.run import Account, Run, purpose_of
+from conformance.world.purposes import SHARED, Purpose, purpose_of
+from conformance.world.run import Account, Run
 from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
@@ -57,7 +58,7 @@ class Check:
 
     # ------------------------------------------------------------------ making
 
-    def account(self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False) -> Account:
+    def account(self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False) -> Account:
         """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
         below = "beneficiary_id" in self.operation.path_parameters
         return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)

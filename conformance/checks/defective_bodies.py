@@ -18,6 +18,7 @@ from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.calls import identifier
 from conformance.world.case import Case
+from conformance.world.purposes import INVALID_BODIES, SHARED, WITHOUT_WALLETS, Purpose
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker, other_value
 from conformance.world.shapes import SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
@@ -62,7 +63,7 @@ class DefectiveBodies(Engine):
         """Returns the fixture of defective requests, cached for the run; that of wallets has none.
 
         Destinations of one shape are a business's, where the server accepts one: it may check these apart."""
-        fixture = self.at.account("shared" if self.traits.shared else self._purpose)
+        fixture = self.at.account(SHARED if self.traits.shared else self._purpose)
         if self.operation != "createPayoutDestination" or self.shape != _OF_A_BUSINESS:
             return fixture
         account = fixture.account_id
@@ -71,8 +72,8 @@ class DefectiveBodies(Engine):
         )
 
     @property
-    def _purpose(self) -> str:
-        return "invalid bodies/without wallets" if self.traits.unique_pair else "invalid bodies"
+    def _purpose(self) -> Purpose:
+        return WITHOUT_WALLETS if self.traits.unique_pair else INVALID_BODIES
 
     @property
     def _beneficiary(self) -> Exchange:

@@ -10,6 +10,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import call, identifier
+from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
 
@@ -39,7 +40,7 @@ def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary")
     """Returns a fixture with resources of its own, in a shared account where that masks no effect."""
     run, traits, account = at.run, at.operation.traits, None
     if traits.draws_on_funds:
-        account = run.account("payouts", owner).account_id
+        account = run.account(PAYOUTS, owner).account_id
     elif traits.creates != "account" and not traits.unique_pair:
         account = run.account(owner=owner).account_id
     return Account(run, owner, account_id=account, restyle=restyle)

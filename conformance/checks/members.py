@@ -16,6 +16,7 @@ from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.creations import creations
+from conformance.world.purposes import PAYOUTS, POPULATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.text_turns import Place, with_texts
@@ -174,10 +175,10 @@ def furnish(fixture: Account, operation: Operation) -> None:
 
 def _populated(at: Check) -> Account:
     """Returns a fixture in which the check's operation has something to show."""
-    fixture = at.run.account("populated")
+    fixture = at.run.account(POPULATED)
     operation = at.operation
     if operation.traits.shows_balances:
-        return at.run.account("payouts") if at.target.primary.funded_account_id else fixture
+        return at.run.account(PAYOUTS) if at.target.primary.funded_account_id else fixture
     if operation.traits.disables:
         fixture = at.run.account(fresh=True)
     if "beneficiary_id" in operation.path_parameters:

@@ -19,6 +19,7 @@ from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import percent_encoded, replaced
 from conformance.wire.messages import Exchange
+from conformance.world.purposes import TENANT
 from conformance.world.run import Account
 
 LEAK = "tenancy.no-leak"
@@ -115,7 +116,7 @@ def between_organizations(at: Check) -> dict[str, PrivateData]:
     """Organization -> private data of the other one, created if need be; empty without another one."""
     if LEAK not in at.rules or at.target.secondary is None:
         return {}
-    own, foreign = at.run.account("tenant"), at.run.account("tenant", "secondary")
+    own, foreign = at.run.account(TENANT), at.run.account(TENANT, "secondary")
     return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
 
 

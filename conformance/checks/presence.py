@@ -17,7 +17,8 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.cache import once
-from conformance.world.run import Run, purpose_of
+from conformance.world.purposes import purpose_of
+from conformance.world.run import Run
 
 #: A path that the contract does not have.
 NOWHERE = "/v1/nothing"

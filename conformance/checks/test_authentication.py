@@ -25,6 +25,7 @@ from conformance.wire.messages import Auth, Exchange
 from conformance.world.calls import unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import ids
+from conformance.world.purposes import AUTHENTICATION
 
 
 @table("auth.accepts-valid", engine=lambda at: AuthProbes(at, proven=False).sound)
@@ -93,7 +94,7 @@ def _margins(at: Check) -> list[int]:
     if not at.run.clock.calibrated:
         return [UNCALIBRATED]
     with contextlib.suppress(Inconclusive):
-        _ = at.run.account("authentication").account_id
+        _ = at.run.account(AUTHENTICATION).account_id
     gap = math.ceil(apart(at.run.record.values()))
     # The server has two clocks, and either of them, or a third one, validates timestamps.
     return [min(CALIBRATED + gap, UNCALIBRATED)] if gap else [PROVEN, CALIBRATED]

@@ -11,6 +11,7 @@ from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
+from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Account
 
 #: Reads of two accounts whose balances others may change in between.
@@ -31,7 +32,7 @@ def test_balances_are_of_the_account(at: Check) -> None:
     ]
     pays = at.target.primary.funded_account_id is not None and at.target.features.payouts is not False
     if pays:
-        fixtures.append(("the funded account", at.run.account("payouts")))
+        fixtures.append(("the funded account", at.run.account(PAYOUTS)))
     if at.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
             fixture = at.run.account(owner="secondary")
@@ -51,7 +52,7 @@ def test_balances_are_of_the_account(at: Check) -> None:
             fixtures[0],
             *(each for each in fixtures if each[1].client is not fixtures[0][1].client),
         ]
-        funded = at.run.account("payouts")
+        funded = at.run.account(PAYOUTS)
         _judge_neighbours(at, ("the funded account", funded), neighbours)
         # A server that looks a balance up by its currency alone takes that of the funded account.
         with contextlib.suppress(Inconclusive):

@@ -16,6 +16,7 @@ from conformance.judge.comparison import MOVING, document
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
+from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
@@ -48,7 +49,7 @@ def test_disable(at: Check) -> None:
     status disabled, a later updated and all else unchanged; a later read agrees, and no other beneficiary is
     disabled. A second disable may be refused, else it shows the same."""
     fixture = at.account(fresh=True)
-    bystander, elsewhere = Beneficiary(at, fixture), Beneficiary(at, at.account("created"))
+    bystander, elsewhere = Beneficiary(at, fixture), Beneficiary(at, at.account(CREATED))
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     people = _to_disable(at, fixture)
     before = {

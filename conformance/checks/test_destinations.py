@@ -17,6 +17,7 @@ from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
+from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import SAMPLE_REMEDIES, refusal_of_valid
@@ -265,7 +266,7 @@ def test_default_moves_for_accepted_requests_only(at: Check) -> None:
     created."""
 
     def refused(fixture: Account, first: Call) -> list[Call]:
-        account = at.account("created").account_id
+        account = at.account(CREATED).account_id
         return [
             first.with_field("label", samples.marker()),
             _default(fixture).with_field("iban", "X" * 35),

@@ -22,6 +22,7 @@ from conformance.world.calls import call, parameters, unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
+from conformance.world.purposes import AUTHENTICATION, HOSTILE, PAYOUTS
 from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body, accepts, shape_of, with_all_texts
 
@@ -48,12 +49,12 @@ def hostile(at: Check) -> Engine:
     if at.operation.traits.once:
         fresh = at.account(fresh=True)
         return Engine(at, lambda: fresh)
-    return Engine(at, lambda: at.account("hostile"))
+    return Engine(at, lambda: at.account(HOSTILE))
 
 
 def common(at: Check) -> Engine:
     """Returns the engine of requests that no server accepts, and of reads."""
-    return Engine(at, lambda: at.account("authentication"))
+    return Engine(at, lambda: at.account(AUTHENTICATION))
 
 
 # ---------------------------------------------------------------------- bodies
@@ -204,7 +205,7 @@ def test_sound_answers(at: Check) -> None:
 @check("http.undocumented-method", SURVIVES)
 def test_undocumented_methods(at: Check) -> None:
     """PUT and DELETE on the operation's path, with unknown ids: answered below 500, or 501."""
-    fixture = at.account("authentication")
+    fixture = at.account(AUTHENTICATION)
     ids = {name: unknown_like(value) for name, value in fixture.ids(at.operation.id).items()}
     for method in ("PUT", "DELETE"):
         rule, what = "http.undocumented-method", f"{method} on the path of the operation"
@@ -216,7 +217,7 @@ def test_undocumented_methods(at: Check) -> None:
 @check("http.undocumented-path", SURVIVES)
 def test_undocumented_paths(at: Check) -> None:
     """The payout path of section 4.0.6 and paths of no operation: answered below 500, or 501."""
-    fixture = at.run.account("payouts")
+    fixture = at.run.account(PAYOUTS)
     body = {
         "account_id": unknown_like(fixture.account_id),
         "beneficiary_id": "bene_none",

@@ -13,6 +13,7 @@ from conformance.judge.isolation import NOTHING_OF_OTHERS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Parameters, query
+from conformance.world.purposes import SIBLING_TENANT, TENANT
 from conformance.world.samples import marker
 
 RULE = "tenancy.isolation"
@@ -23,7 +24,7 @@ def test_odd_queries_stay_within_the_path(at: Check) -> None:
     """Beside resources of another account and of another organization, the operation is called validly, with
     an unknown parameter in its query, and, if it lists, with several statuses in each notation, alone, with a
     date and a currency, and with pages: no answer shows anything of the others."""
-    for owner, purpose in (("primary", "sibling tenant"), ("secondary", "tenant")):
+    for owner, purpose in (("primary", SIBLING_TENANT), ("secondary", TENANT)):
         if owner == "primary" or at.target.secondary is not None:
             with contextlib.suppress(Inconclusive):
                 furnish(at.run.account(purpose, owner), at.operation)

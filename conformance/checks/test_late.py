@@ -21,6 +21,7 @@ from conformance.wire.pages import MAX_SIZE, integer, page_of, query, walk
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import listed_customer
+from conformance.world.purposes import CREATED
 from conformance.world.samples import marker
 
 #: Simultaneous reads: they find one stale process of three with a probability of 0.91, 1 - (2/3) ** 6.
@@ -55,7 +56,7 @@ def test_reads_after_a_while(at: Check) -> None:
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == at.operation.id
     )
-    fixture = at.run.account("created")
+    fixture = at.run.account(CREATED)
     created = at.accept(fixture.call(create), "a resource to be read a while later")
     ids = {"account_id": fixture.account_id, f"{TRAITS[create].creates}_id": identifier(created)}
     truth, but = stated(create, created.call.document, ids), {*MOVING, "payout_destinations"}

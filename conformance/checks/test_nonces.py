@@ -15,6 +15,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import parameters, unknown_like
+from conformance.world.purposes import AUTHENTICATION
 
 RULE = "auth.nonce-replay"
 
@@ -88,7 +89,7 @@ def _judge_shared(at: Check, probes: AuthProbes) -> None:
     third = next(other for other in (reads if at.operation.method == "GET" else writes) if other != here)
 
     def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
-        call = probes.valid() if operation == here else at.run.account("authentication").call(operation)
+        call = probes.valid() if operation == here else at.run.account(AUTHENTICATION).call(operation)
         return at.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
 
     def shared(first: str, second: str) -> Judgement:

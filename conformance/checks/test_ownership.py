@@ -24,6 +24,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import integer
 from conformance.world.calls import call, identifier, unknown_like
 from conformance.world.creations import created_in
+from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker
 from conformance.world.sender import refusal_of_valid
@@ -271,7 +272,7 @@ def test_server_owned_fields_on_update(at: Check) -> None:
     usual = patched({}, "a PATCH without server-owned fields")
     if stop := next((look for look in usual if not look.succeeded), None):
         raise refusal_of_valid(stop)
-    owned = owned_fields("createBeneficiary", fixture.beneficiary_id, at.run.account("created").account_id)
+    owned = owned_fields("createBeneficiary", fixture.beneficiary_id, at.run.account(CREATED).account_id)
     owned |= {"status": "disabled", "payout_destinations": []}
     if patch(owned, "a PATCH with all server-owned fields").refused:
         for name, value in owned.items():

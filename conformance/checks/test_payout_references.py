@@ -16,6 +16,7 @@ from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE
 from conformance.world.calls import renewed, unknown_like
 from conformance.world.case import Case
+from conformance.world.purposes import SIBLING_TENANT, TENANT
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import accepts
@@ -33,9 +34,9 @@ def test_payout_references(at: Check) -> None:
     fixture = at.account()
     # A second fixture in the same account has another beneficiary.
     other = Account(at.run, account_id=fixture.account_id)
-    strangers = {"another account's": at.run.account("sibling tenant")}
+    strangers = {"another account's": at.run.account(SIBLING_TENANT)}
     if at.target.secondary is not None:
-        strangers["another organization's"] = at.run.account("tenant", "secondary")
+        strangers["another organization's"] = at.run.account(TENANT, "secondary")
     defaults = {whose: _default(at, each) for whose, each in {**strangers, "": other}.items()}
     engine = Engine(at, lambda: fixture)
     valid = engine.document()

@@ -22,6 +22,7 @@ from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in
 from conformance.world.parts import abroad
 from conformance.world.payments import PayoutRounds
+from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
@@ -50,7 +51,7 @@ def test_amounts_have_no_exponent(at: Check) -> None:
 def test_payout_to_a_disabled_beneficiary(at: Check) -> None:
     """Records the answer to a payout to a disabled beneficiary, after one to an active beneficiary was
     accepted."""
-    payer = at.run.account("payouts")
+    payer = at.run.account(PAYOUTS)
     at.accept(payer.call("createPayout"), "a payout to an active beneficiary")
     fixture = Account(at.run, account_id=payer.account_id)
     payout = fixture.call("createPayout")
@@ -67,7 +68,7 @@ def test_payout_leaves_the_payee(at: Check) -> None:
     its elements. The beneficiary is of another country than its destinations, where the server accepts
     that."""
     (rule,) = at.rules
-    payer = at.run.account("payouts")
+    payer = at.run.account(PAYOUTS)
     try:
         try:
             payee, person, paid, default = _paid(at, payer, _abroad)

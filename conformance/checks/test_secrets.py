@@ -26,6 +26,7 @@ from conformance.world import samples
 from conformance.world.bodies import bodies
 from conformance.world.calls import call, identifier, parameters, renewed, unknown_like
 from conformance.world.creations import creations
+from conformance.world.purposes import PAYOUTS, TENANT
 from conformance.world.run import Account
 
 CREATE = "createPayoutDestination"
@@ -82,7 +83,7 @@ def test_no_answer_shows_secrets(at: Check) -> None:
 
 def _vault(at: Check) -> Vault:
     if at.operation.traits.draws_on_funds:
-        fixture = at.run.account("payouts")
+        fixture = at.run.account(PAYOUTS)
         return fixture, [fixture.destination]
     if at.operation.traits.disables:
         return new_vault(at)
@@ -264,7 +265,7 @@ def test_undocumented_changes_are_guarded(at: Check) -> None:
 def test_foreign_parent_in_the_query(at: Check) -> None:
     """An own list or resource, read with another organization's path parameters in the query, shows nothing
     of that organization."""
-    own, foreign = at.run.account("tenant"), at.run.account("tenant", "secondary")
+    own, foreign = at.run.account(TENANT), at.run.account(TENANT, "secondary")
     read = "list" if at.operation.is_list else "resource"
     if at.operation.is_list:
         with contextlib.suppress(Inconclusive):

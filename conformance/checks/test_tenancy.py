@@ -26,6 +26,7 @@ from conformance.world.bodies import SAMPLE
 from conformance.world.calls import call, identifier, parameters
 from conformance.world.case import Case
 from conformance.world.corpora.ids import INHERITED
+from conformance.world.purposes import SIBLING_TENANT, TENANT, Purpose
 from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
@@ -34,11 +35,11 @@ PARENT, UNKNOWN_PARENT, MISSING = "tenancy.foreign-parent", "tenancy.unknown-par
 # ---------------------------------------------------------------------- tenants
 
 #: Tenant -> the purpose and owner of its account, and the other tenants by their relation to it.
-_TENANTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
-    "own": ("tenant", "primary", {SIBLING: "sibling", COUSIN: "cousin", FOREIGN: "foreign"}),
-    "sibling": ("sibling tenant", "primary", {SIBLING: "own"}),
-    "cousin": ("tenant", "cousin", {COUSIN: "own"}),
-    "foreign": ("tenant", "secondary", {FOREIGN: "own"}),
+_TENANTS: Mapping[str, tuple[Purpose, str, Mapping[str, str]]] = {
+    "own": (TENANT, "primary", {SIBLING: "sibling", COUSIN: "cousin", FOREIGN: "foreign"}),
+    "sibling": (SIBLING_TENANT, "primary", {SIBLING: "own"}),
+    "cousin": (TENANT, "cousin", {COUSIN: "own"}),
+    "foreign": (TENANT, "secondary", {FOREIGN: "own"}),
 }
 
 
@@ -252,7 +253,7 @@ def _judge_owner(at: Check, refusal: Exchange) -> None:
     own = account(at, "own").call(at.operation.id)
     # A replica may lag.
     answer = at.shown(own.but(target=refusal.call.target), what)
-    elsewhere = at.run.account("sibling tenant").call(at.operation.id)
+    elsewhere = at.run.account(SIBLING_TENANT).call(at.operation.id)
     alike = answer.refused and answer.status == refusal.status
     if answer.succeeded or (alike and at.send(elsewhere, "the owner reads another address").succeeded):
         at.accepted(PARENT, answer, refusal)
@@ -336,5 +337,5 @@ def test_account_of_another_organization(at: Check) -> None:
 def test_foreign_parent_and_invalid_body(at: Check) -> None:
     """Records which refusal takes precedence: another organization's account, or an invalid body."""
     question = "another organization's account and an invalid body"
-    foreign = at.run.account("tenant", "secondary").call(at.operation.id)
+    foreign = at.run.account(TENANT, "secondary").call(at.operation.id)
     at.record("tenancy.and-validation", at.send(foreign.but(body=b"{}"), question))

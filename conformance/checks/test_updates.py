@@ -28,6 +28,7 @@ from conformance.world import samples
 from conformance.world.bodies import BODIES, NAMES, bodies
 from conformance.world.calls import call
 from conformance.world.parts import abroad
+from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
@@ -39,7 +40,7 @@ def test_update_changes_what_it_names(at: Check) -> None:
     """Each field is changed alone, and several at once, on a new beneficiary with all fields set: the answer
     has the new values, leaves the others unchanged and moves `updated`; a later read shows the same."""
     fixture = at.account(fresh=True)
-    bystander, elsewhere = Beneficiary(at, fixture), Beneficiary(at, at.account("created"))
+    bystander, elsewhere = Beneficiary(at, fixture), Beneficiary(at, at.account(CREATED))
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     changes = list(_changes(at, fixture))
     first, last = changes[0].person, changes[-1].person.created

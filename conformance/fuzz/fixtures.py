@@ -16,7 +16,8 @@ from conformance.wire.messages import Exchange
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.calls import unknown_like
 from conformance.world.known_lists import KnownList
-from conformance.world.run import Account, Run, purpose_of
+from conformance.world.purposes import purpose_of
+from conformance.world.run import Account, Run
 
 #: Remedy where a pair is unique across accounts: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."

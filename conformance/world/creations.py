@@ -16,7 +16,8 @@ from conformance.wire.messages import Exchange
 from conformance.world.bodies import KINDS, bodies
 from conformance.world.cache import once
 from conformance.world.calls import call
-from conformance.world.run import Account, Run, purpose_of
+from conformance.world.purposes import CREATED, purpose_of
+from conformance.world.run import Account, Run
 from conformance.world.samples import Body
 
 
@@ -66,4 +67,4 @@ def creations(run: Run, operation: str) -> list[CreatedResource]:
 
 def created_in(run: Run, operation: str) -> Account:
     """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
-    return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
+    return run.account(purpose_of(operation, CREATED), fresh=TRAITS[operation].once_per == "account")

@@ -21,6 +21,7 @@ from conformance.wire.pages import page_of, query, walk
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.habits import prepopulated
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
+from conformance.world.purposes import CREATED, LISTS
 from conformance.world.run import Account, Run
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
@@ -189,7 +190,7 @@ def small_list(run: Run, operation: str) -> KnownList:
     if TRAITS[operation].others_add:
         known = _accounts(run)
     else:
-        known = _small_lists(run).get(operation) or _new_list(run.account("lists"), operation)
+        known = _small_lists(run).get(operation) or _new_list(run.account(LISTS), operation)
     known.need(1)
     return known
 
@@ -221,7 +222,7 @@ def _large_list(run: Run, operation: str, count: int) -> KnownList:
 def _small_lists(run: Run) -> dict[str, KnownList]:
     """Fills the three lists of one account together, so that one pause separates the batches of all."""
     accepts(run, "createPayoutDestination")
-    fixture, lists = run.account("lists"), dict[str, KnownList]()
+    fixture, lists = run.account(LISTS), dict[str, KnownList]()
     for operation in (operation for operation in ADDS_TO if not TRAITS[operation].others_add):
         with contextlib.suppress(Inconclusive):
             lists[operation] = _new_list(fixture, operation)
@@ -232,7 +233,7 @@ def _small_lists(run: Run) -> dict[str, KnownList]:
         if batch == 1:
             # Between the others, so that most filters by date keep it.
             for known in lists.values():
-                known.add_elsewhere(run.account("created"))
+                known.add_elsewhere(run.account(CREATED))
                 known.provoke()
             if destinations := lists.get("listPayoutDestinations"):
                 # A second fixture of the account creates another beneficiary.

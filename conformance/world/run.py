@@ -13,6 +13,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.cache import Cache, once
 from conformance.world.calls import call, identifier
+from conformance.world.purposes import SHARED, Purpose
 from conformance.world.samples import BUSINESS, changed, with_marks
 from conformance.world.sender import Sender
 
@@ -23,39 +24,33 @@ Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 Payee = tuple[str, str, str]
 
 
-def purpose_of(operation: str, otherwise: str = "shared") -> str:
-    """The purpose of the account in which an operation can succeed."""
-    return "payouts" if TRAITS[operation].draws_on_funds else otherwise
-
-
 class Run(Sender):
     """A lane of a run: what it sends, and the accounts of its checks."""
 
     def account(
-        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
+        self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False, below: bool = False
     ) -> Account:
         """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
-        "cousin", the other customer of the primary one. Checks that name the same share its contents. That of
-        "payouts" is the target's funded one; in those of a "tenant" all free texts get random markers.
+        "cousin", the other customer of the primary one. Checks that name the same share its contents.
 
         A `fresh` one has resources of its own in a new account (for payouts: the funded one) and is not
         shared. `below`: the check works below a beneficiary, so that the shared account will do."""
-        primary, tenant = self.target.primary, "tenant" in purpose
-        if purpose == "payouts" and owner == "primary" and primary.funded_account_id is not None:
+        primary = self.target.primary
+        if purpose.funded and owner == "primary" and primary.funded_account_id is not None:
             fixture = Account(self, account_id=primary.funded_account_id)
         else:
-            purpose = "shared" if purpose == "payouts" else purpose
+            purpose = SHARED if purpose.funded else purpose
             fixture = Account(
                 self,
                 "primary" if owner == "cousin" else owner,
                 self.account(purpose, owner).account_id if fresh and below else None,
                 customer_id=primary.other_customer_id if owner == "cousin" else None,
-                restyle=with_marks if tenant else None,
-                business=tenant and (purpose == "sibling tenant" or owner == "secondary"),
+                restyle=with_marks if purpose.marked else None,
+                business=purpose.business or (purpose.marked and owner == "secondary"),
             )
         return fixture if fresh else self.cache.get((purpose, owner), lambda: fixture)
 
-    def forget(self, purpose: str) -> None:
+    def forget(self, purpose: Purpose) -> None:
         """Gives the next check of a purpose another account."""
         for owner in ("primary", "secondary", "cousin"):
             self.cache.forget((purpose, owner))

@@ -15,7 +15,8 @@ from conformance.wire.messages import Exchange
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.calls import call
-from conformance.world.run import Account, Run, purpose_of
+from conformance.world.purposes import purpose_of
+from conformance.world.run import Account, Run
 from conformance.world.samples import BUSINESS, Body
 from conformance.world.sender import refusal_of_valid
 

@@ -19,7 +19,8 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
-from conformance.world.run import Run, purpose_of
+from conformance.world.purposes import purpose_of
+from conformance.world.run import Run
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 

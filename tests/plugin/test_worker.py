@@ -18,6 +18,7 @@ from conformance.reference.app import Server
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
 from conformance.wire.messages import Call
+from conformance.world.purposes import AUTHENTICATION
 from conformance.world.run import Run
 from tests.support.mistakes import NoNonces
 from tests.support.report_samples import exchange
@@ -31,7 +32,7 @@ def test_a_failed_check_runs_again_in_accounts_of_its_own() -> None:
     run = run_on(NoNonces())
     worker = Worker(run.target, index=0, settings=FuzzSettings(1))
     worker.run = run
-    shared = run.account("authentication").beneficiary_id
+    shared = run.account(AUTHENTICATION).beneficiary_id
     check = load_checks()["test_nonces.test_nonces_are_used_once"]
     cells, numbers = worker.run_check(check, "getBeneficiary")
     [failed] = [cell for cell in cells if cell.rule == "auth.nonce-replay"]

@@ -27,6 +27,7 @@ from conformance.reference.seed import Seeded, new_server, seed
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
 from conformance.wire.messages import Exchange
+from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Run
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -99,7 +100,7 @@ def test_processes_agree_on_a_new_database(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("amount", ["0.01", "1000000000000000000.000000000000000001", "007.50", "3"])
 def test_payouts_move_money_exactly(run: Run, amount: str) -> None:
-    fixture = run.account("payouts")
+    fixture = run.account(PAYOUTS)
 
     def paid(amount: str, currency: str = "USD") -> Exchange:
         body = {**run.samples.payout(*fixture.payee), "amount": amount, "currency": currency}

@@ -1,0 +1,54 @@
+"""Purposes of accounts: checks that name the same one share its account and the resources in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from conformance.contract.traits import TRAITS
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """The purpose of an account.
+
+    `funded`: payouts draw on it; the target's funded account, where it names one. `marked`: random markers
+    are in all its free texts. `business`: its beneficiary is one, where the server accepts that. `operation`:
+    only requests of that operation are sent there."""
+
+    name: str
+    funded: bool = False
+    marked: bool = False
+    business: bool = False
+    operation: str = ""
+
+    def of(self, operation: str) -> Purpose:
+        """Returns this purpose for requests of one operation."""
+        return replace(self, operation=operation)
+
+
+#: Valid requests.
+SHARED = Purpose("shared")
+#: Payouts.
+PAYOUTS = Purpose("payouts", funded=True)
+#: Resources that other tenants ask for.
+TENANT = Purpose("tenant", marked=True)
+SIBLING_TENANT = Purpose("sibling tenant", marked=True, business=True)
+#: Something to show for each read.
+POPULATED = Purpose("populated")
+#: Any number of resources, which no check changes.
+CREATED = Purpose("created")
+#: Lists whose elements are known.
+LISTS = Purpose("lists")
+#: Bodies that a server may accept or refuse.
+HOSTILE = Purpose("hostile")
+#: Bodies that must be refused, and those of wallets: no wallet is there.
+INVALID_BODIES = Purpose("invalid bodies")
+WITHOUT_WALLETS = Purpose("invalid bodies, without wallets")
+#: Requests that pass authentication, and those that must fail it where the operation has not succeeded.
+AUTHENTICATION = Purpose("authentication")
+UNTOUCHED = Purpose("authentication, untouched")
+
+
+def purpose_of(operation: str, otherwise: Purpose = SHARED) -> Purpose:
+    """The purpose of the account in which an operation can succeed."""
+    return PAYOUTS if TRAITS[operation].draws_on_funds else otherwise

@@ -17,12 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conformance.contract.rules import RULES, SPEC, Level, load_yaml
+from conformance.contract.documents import SPEC, load_yaml
+from conformance.contract.rules import RULES, Level
 
 Schema = dict[str, Any]
 
 #: Keywords that only this project uses, or that a single file does not need.
-_LEFT_OUT = ("$schema", "$defs", "x-rule", "x-code")
+_LEFT_OUT = ("$schema", "$defs", "x-rule", "x-code", "x-form", "x-shape")
 
 _CONDITIONS = ("if", "then", "else")
 
@@ -52,6 +53,10 @@ class Bundler:
         found = self.document(name)
         for step in pointer.split("/")[1:]:
             found = found[step.replace("~1", "/").replace("~0", "~")]
+        if "$ref" in found and "title" in found:
+            # It extends another schema of its file.
+            *_, extended = self._find(found["$ref"], name)
+            found = {**extended, **{key: member for key, member in found.items() if key != "$ref"}}
         return name, pointer, found
 
     def schema(self, value: Schema, file: str, pointer: str, *, conditional: bool = False) -> Schema:

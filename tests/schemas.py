@@ -9,7 +9,7 @@ import json
 
 import msgspec
 
-from conformance.contract.rules import SPEC
+from conformance.contract.documents import SPEC
 from conformance.report.document import Document
 
 FILE = SPEC / "results.schema.json"

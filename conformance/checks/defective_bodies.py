@@ -21,7 +21,7 @@ from conformance.world.case import Case
 from conformance.world.purposes import INVALID_BODIES, SHARED, WITHOUT_WALLETS, Purpose
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker, other_value
-from conformance.world.shapes import SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
+from conformance.world.shapes import SHAPES, TURNS, accepted_body, accepts, by_shape
 
 #: The shape of destinations that are a business's.
 _OF_A_BUSINESS = "IBAN alone"
@@ -246,13 +246,13 @@ def _engines(
 
     Servers may validate each shape by a schema of its own, of which one may lack a limit."""
     operation = at.operation.id
-    for shape, own in by_shape(operation, fields).items():
+    for shape, own in by_shape(fields).items():
         yield DefectiveBodies(at, shape), own
     create = at.operation.traits.subset_of or operation
-    homes = {field: shape_of(create, field.name) for field in fields}
+    homes = {field.name: field.shape or SAMPLE for field in request_fields(create)}
     for shape in SHAPES.get(operation, ()) if elsewhere else ():
         if accepts(at.run, operation, shape):
             engine = DefectiveBodies(at, shape, _PLACES[shape])
             body = engine.valid()
-            applies = [field for field in fields if homes[field] == SAMPLE or field.name in body]
-            yield engine, [field for field in applies if homes[field] != shape]
+            applies = [field for field in fields if homes[field.name] == SAMPLE or field.name in body]
+            yield engine, [field for field in applies if homes[field.name] != shape]

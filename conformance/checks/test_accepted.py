@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from conformance.checks.check import Check, check
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain
@@ -45,15 +46,6 @@ _ADDITIONS = {
     "createVirtualAccount": {"an address": "an address"},
 }
 
-#: Optional fields on which nothing open depends, unlike bank details (section 2.10).
-_OPTIONAL = {
-    "createBeneficiary": ("title", "middle_name", "tax_id", "note"),
-    "createPayoutDestination": ("label",),
-    "createPayout": ("note",),
-    "createPayin": ("description",),
-    "createVirtualAccount": ("address",),
-}
-
 
 def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
     """Returns new valid bodies by name: the sample, without optional fields, and with additions."""
@@ -64,7 +56,9 @@ def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
     kind = OPERATIONS[operation].resource
     sample = "payout_destination.bank_account" if kind == "payout_destination" else kind
     fixed = fixture.run.samples.over(sample).keys()
-    optional = [name for name in _OPTIONAL.get(operation, ()) if name in without() and name not in fixed]
+    # Nothing open depends on what applies in every shape, unlike bank details (section 2.10).
+    usual = [field.name for field in request_fields(operation) if not field.required and not field.shape]
+    optional = [name for name in usual if name in without() and name not in fixed]
     rows = {"the sample": without()}
     rows |= {f"the sample without {name}": without(name) for name in optional}
     if len(optional) > 1:

@@ -8,9 +8,9 @@ from typing import Any
 from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
-from conformance.contract.fields import FREE_TEXT, Field, request_fields
+from conformance.contract.fields import Field, request_fields
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import undocumented_fields
-from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.oracle import RAW
@@ -24,7 +24,7 @@ from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.purposes import AUTHENTICATION, HOSTILE, PAYOUTS
 from conformance.world.sender import refusal_of_valid
-from conformance.world.shapes import accepted_body, accepts, shape_of, with_all_texts
+from conformance.world.shapes import accepted_body, accepts, with_all_texts
 
 SURVIVES = "http.no-server-error"
 
@@ -253,7 +253,7 @@ def test_odd_values_of_every_field(engine: Engine) -> Iterator[Case]:
     valid body; texts without a maximum are longer than 255 characters, those with a form have signs in them,
     and codes and amounts a line feed behind them. Each request is answered below 500."""
     for field in request_fields(engine.operation):
-        shape = shape_of(engine.operation, field.name)
+        shape = field.shape or SAMPLE
         known = shape != SAMPLE and accepts(engine.at.run, engine.operation, shape)
         for kind, value in (*_odd_values(engine, field), *_odd_texts(engine, field)):
             valid = accepted_body(engine.fixture, engine.operation, shape) if known else engine.document()
@@ -285,7 +285,7 @@ def _odd_texts(engine: Engine, field: Field) -> Iterator[tuple[str, Any]]:
     codes, other checks send them."""
     if field.members or (field.kind == "text" and field.max_length is None):
         yield f"of {len(LONG)} letters", dict.fromkeys(field.members, LONG) if field.members else LONG
-    formed = field.kind in ("text", "enum") and field.name not in FREE_TEXT
+    formed = field.kind in ("text", "enum") and not field.free
     if field.members or formed or (field.code and engine.traits.unique_pair):
         for what, text in _SIGNS.items():
             good = samples.address("state" if "state" in field.members else "region")

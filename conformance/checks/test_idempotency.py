@@ -13,7 +13,7 @@ from conformance.checks.idempotent_requests import (
 )
 from conformance.checks.members import judge_members, look_for
 from conformance.checks.side_effects import SideEffects
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.judge.comparison import document
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key

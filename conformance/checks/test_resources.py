@@ -19,8 +19,8 @@ from conformance.checks.members import (
     showing,
 )
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import response_rules
-from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, found_again, identifiers, normalized, same

@@ -12,8 +12,8 @@ from conformance.checks.other_tenants import numbers_of
 from conformance.contract import signing
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.json_text import all_objects
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, traits_of
 from conformance.judge.comparison import identifiers
 from conformance.judge.invariants import secret_in, telling_secrets

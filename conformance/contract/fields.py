@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS, response_schema
 
-#: Free-text fields. Not `title`, which a server may restrict to a list.
-FREE_TEXT = (
-    "name",
-    "first_name",
-    "middle_name",
-    "last_name",
-    "display_name",
-    "company_name",
-    "note",
-    "label",
-    "description",
-)
-
 #: Fields whose values a server may require to be unique.
 UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
+
+
+#: Least maximum length of a free text, in characters.
+FREE_LENGTH = 60
 
 
 @dataclass(frozen=True)
@@ -29,7 +21,9 @@ class Field:
     """A request field (sections 4.1 to 4.7).
 
     `type` is its JSON type; `required` tells whether a create requires it, also on fields of an update;
-    `max_length` counts characters; `code` is "country", "currency" or "".
+    `max_length` counts characters; `code` is "country", "currency" or "". `form` names the syntax of its
+    text, if it has one; `shape` the row of BODIES (`conformance.world.bodies`) in which it applies, empty for
+    the sample.
     """
 
     name: str
@@ -40,6 +34,23 @@ class Field:
     code: str = ""
     #: Documented members of an object, all of them strings.
     members: tuple[str, ...] = ()
+    form: str = ""
+    shape: str = ""
+
+    @property
+    def plain(self) -> bool:
+        """True for a text without a form."""
+        return self.kind == "text" and not self.form
+
+    @property
+    def short(self) -> bool:
+        """True for a text so short that a server may keep a list of its values, or have a form of its own."""
+        return self.max_length is not None and self.max_length < FREE_LENGTH
+
+    @property
+    def free(self) -> bool:
+        """True for a free text: any words."""
+        return self.plain and not self.short
 
     @property
     def kind(self) -> str:
@@ -53,7 +64,8 @@ class Field:
 def request_fields(operation: str) -> tuple[Field, ...]:
     """Fields of an operation's request body, in schema order. Raises KeyError for an unknown operationId."""
     schema = OPERATIONS[operation].request_schema or {}
-    required = OPERATIONS[OPERATIONS[operation].traits.subset_of or operation].required_fields
+    whole = OPERATIONS[operation].traits.subset_of
+    required = OPERATIONS[whole or operation].required_fields
     return tuple(
         Field(
             name,
@@ -63,6 +75,8 @@ def request_fields(operation: str) -> tuple[Field, ...]:
             tuple(described.get("enum", ())),
             described.get("x-code", ""),
             tuple(described.get("properties", ())),
+            described.get("x-form", ""),
+            "" if whole else described.get("x-shape", ""),
         )
         for name, described in schema.get("properties", {}).items()
     )
@@ -72,3 +86,13 @@ def request_fields(operation: str) -> tuple[Field, ...]:
 def documented(operation: str) -> tuple[str, ...]:
     """Names of the documented members of an operation's response (section 2)."""
     return tuple(response_schema(operation).get("properties", ()))
+
+
+def _named(wanted: Callable[[Field], bool]) -> tuple[str, ...]:
+    """The names of some fields of all operations."""
+    fields = (field for operation in OPERATIONS for field in request_fields(operation) if wanted(field))
+    return tuple(dict.fromkeys(field.name for field in fields))
+
+
+#: Names of the free texts, and of all texts without a form, of all operations.
+FREE_TEXT, PLAIN_TEXT = _named(lambda field: field.free), _named(lambda field: field.plain)

@@ -13,7 +13,7 @@ from typing import Any
 from conformance._files import InputError
 from conformance._text import meant, plain
 from conformance.contract import json_text
-from conformance.contract.rules import SPEC, load_yaml
+from conformance.contract.documents import SPEC, load_yaml
 from conformance.contract.schemas import Problem, Schema, places, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
 

@@ -6,24 +6,16 @@ import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
-import yaml
 
 from conformance._files import InputError
 from conformance._records import says
 from conformance._text import meant
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-#: Folder of the contract's data: inside an installed package, beside it in a checkout.
-SPEC = _PACKAGE / "spec" if (_PACKAGE / "spec").is_dir() else _PACKAGE.parent / "spec"
-
-#: libyaml's loader, ten times as fast, if PyYAML was built with it.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from conformance.contract.documents import SPEC, load_yaml
+from conformance.contract.operation_sets import CITED, OPERATION_SETS, citing
 
 
 class Level(StrEnum):
@@ -67,17 +59,12 @@ class Rule:
     client: Annotated[str, says("What it demands of a client's requests; empty if it binds none.")] = ""
 
 
-def load_yaml(path: Path) -> Any:
-    """Loads a YAML file. Raises OSError or yaml.YAMLError."""
-    return yaml.load(path.read_bytes(), Loader=_LOADER)
-
-
 def _rule(entry: Mapping[str, Any]) -> Rule:
     """A rule from its entry, whose operations may be the name of a set of them."""
     operations, side = entry["operations"], entry.get("side", Side.SERVER)
     sides = [each for each in Side if side in (each, "both")]
     if isinstance(operations, str):
-        operations = OPERATION_SETS[operations]
+        operations = citing(entry["id"]) if operations == CITED else OPERATION_SETS[operations]
     return msgspec.convert({**entry, "operations": operations, "sides": sides}, Rule)
 
 
@@ -85,11 +72,6 @@ _CATALOGUE = load_yaml(SPEC / "rules.yaml")
 
 #: Section number -> title.
 SECTIONS: Mapping[str, str] = MappingProxyType(_CATALOGUE["sections"])
-
-#: Name of a set of operations -> operationIds.
-OPERATION_SETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {name: tuple(operations) for name, operations in _CATALOGUE["operation_sets"].items()}
-)
 
 
 def section_title(section: str) -> str:

@@ -9,21 +9,13 @@ from typing import Any
 
 import msgspec
 
-from conformance.contract.rules import SPEC, load_yaml
+from conformance.contract.documents import SPEC, load_yaml
 
 
 @dataclass(frozen=True)
 class Traits:
-    """Traits of one operation; those that do not apply are empty.
-
-    `creates` and `changes` name a resource. `listed_by` and `read_by` are the operationIds of the list and
-    the read that show it (an account: its balances); `subset_of` is the create whose fields an update takes.
-    `once_per` names the resource on which it succeeds only once. `moves_money` maps balance members to the
-    sign of their change. `shared`: it acts on resources that other clients use. `unique_pair` are request
-    fields whose combination is unique in an account; `sets` are the members that a success sets.
-    `draws_on_funds`: it needs an account with funds. `others_add`: other clients add to the list.
-    `shows_balances`: the response holds an account's balances under the account's id.
-    """
+    """Traits of one operation, as spec/operations.schema.json describes them; those that do not apply are
+    empty."""
 
     creates: str = ""
     changes: str = ""

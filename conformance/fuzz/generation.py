@@ -21,7 +21,7 @@ from schemathesis import Case as GeneratedCase
 from schemathesis import GenerationMode
 from schemathesis.schemas import BaseSchema
 
-from conformance.contract.fields import FREE_TEXT, UNIQUE, Field, request_fields
+from conformance.contract.fields import UNIQUE, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.traits import TRAITS
 from conformance.judge.oracle import ValidBody, own_path
@@ -95,7 +95,7 @@ def _body(described: Operation, view: str, valid: ValidBody) -> dict[str, Any]:
 def _accept(operation: str, field: Field, valid: ValidBody) -> dict[str, Any] | None:
     if field.name == "company_name" and field.name not in valid.body:
         return None  # A server may refuse that of an individual.
-    if field.name in FREE_TEXT and field.name not in valid.pinned:
+    if field.free and field.name not in valid.pinned:
         text = valid.body.get(field.name) if field.name in UNIQUE else None
         if text is not None:
             return _text(_SHORT, f" {text}")
@@ -122,7 +122,7 @@ def _accept(operation: str, field: Field, valid: ValidBody) -> dict[str, Any] | 
 
 
 def _reject(field: Field, valid: ValidBody) -> dict[str, Any] | None:
-    if field.name in FREE_TEXT:
+    if field.free:
         longest = {} if field.max_length is None else {"maxLength": field.max_length}
         return {"type": "string", "minLength": 1, **longest}
     value = valid.body.get(field.name)

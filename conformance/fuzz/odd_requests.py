@@ -132,7 +132,7 @@ def _values(field: fields.Field, valid: ValidBody) -> list[Sequence[Any]]:
         [text for text in values(texts.TEXTS) if text or field.type == "string"],
         (None, True, [], {}, [None], {"value": "x"}, ["x"], *values(texts.NUMBERS)),
     ]
-    if field.name in FREE_TEXT and field.name not in valid.pinned:
+    if field.free and field.name not in valid.pinned:
         kinds += [values(texts.HARD_TO_ENCODE), values(texts.PLAIN)]
     if field.max_length is not None and field.name not in valid.pinned:
         longest = corpus.longest(field)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from conformance._text import meant, shown
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import resolved_schema
 from conformance.contract.schemas import Schema
 from conformance.contract.traits import SAMPLE_OPERATIONS
@@ -21,9 +22,42 @@ if TYPE_CHECKING:
 _KINDS = {str: "an empty string", int: "a number without quotation marks", bool: "true or false"}
 
 
+#: JSON type of a request field -> the schema of its sample, where that is no text.
+_SAMPLES = {
+    "boolean": {"description": "true or false", "type": "boolean"},
+    "object": {"description": "an object", "type": "object"},
+}
+_TEXT = {"description": "a string", "type": "string"}
+
+
+@functools.cache
 def schema() -> dict[str, Any]:
-    """Schema of the target file, references resolved."""
-    return resolved_schema("target.schema.json")
+    """Schema of the target file, references resolved, with the tables of samples."""
+    whole = resolved_schema("target.schema.json")
+    samples = whole["properties"]["samples"]
+    tables: dict[str, Any] = {}
+    for sample, operation in SAMPLE_OPERATIONS.items():
+        kind, _, variety = sample.partition(".")
+        fields = {each.name: _SAMPLES.get(each.type, _TEXT) for each in request_fields(operation)}
+        table = _table(fields | samples["properties"].get(kind, {}).get("properties", {}))
+        if variety:
+            # Which fields each variety of a resource has is not all stated (section 2.10).
+            table = {**table, "additionalProperties": True}
+            inner = tables.setdefault(kind, _table({}, "tables of sample fields"))
+            inner["properties"][variety] = table
+        else:
+            tables[kind] = table
+    samples = {**samples, **_table(tables, samples["description"])}
+    return {**whole, "properties": {**whole["properties"], "samples": samples}}
+
+
+def _table(properties: dict[str, Any], described: str = "a table of request fields") -> dict[str, Any]:
+    return {
+        "description": described,
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+    }
 
 
 def keys(table: str = "") -> Mapping[str, Any]:

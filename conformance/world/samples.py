@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.fields import FREE_TEXT
+from conformance.contract.fields import FREE_LENGTH, FREE_TEXT, PLAIN_TEXT, Field, request_fields
+from conformance.contract.traits import SAMPLE_OPERATIONS
 from conformance.judge.effects import plain
 from conformance.target.file import Target
 from conformance.wire.forms import letters
@@ -86,7 +87,7 @@ def other_value(name: str, value: str) -> str | None:
         # What a mask shows of it stays: a server may compare no more.
         middle = max(1, len(value) // 2)
         return other_end(value[:middle]) + value[middle:]
-    if name in (*FREE, "phone", "tax_id", "amount"):
+    if name in (*PLAIN_TEXT, "account_name", "phone", "tax_id", "amount"):
         return other_end(value)
     return None
 
@@ -116,6 +117,11 @@ def label_run(label: str) -> None:
 def marker() -> str:
     """A unique random word that begins with the label of the run."""
     return run_label() + letters(10)
+
+
+def text(field: Field) -> str:
+    """A unique text for a field, within its length."""
+    return f"Conformance {marker()}"[-(field.max_length or FREE_LENGTH) :]
 
 
 def digits(count: int) -> str:
@@ -262,9 +268,16 @@ class Samples:
         self._over = target.samples
 
     def _overridden(self, kind: str, body: Body) -> Body:
-        """Overrides a body by the target file; its amount and pairs are read elsewhere."""
+        """Completes a body by further plain texts, and overrides it by the target file; its amount and pairs
+        are read elsewhere."""
+        fields = request_fields(SAMPLE_OPERATIONS[kind])
+        texts = {
+            field.name: text(field)
+            for field in fields
+            if field.plain and not field.shape and field.name not in body
+        }
         own = {key: value for key, value in self.over(kind).items() if key not in ("amount", "pairs")}
-        return {**body, **own}
+        return {**body, **texts, **own}
 
     def over(self, kind: str) -> Mapping[str, Any]:
         """The members of a kind of sample that the target file sets."""

@@ -38,28 +38,12 @@ TURNS: Mapping[str, tuple[str, ...]] = {
     "createPayin": ("another payment method", "no description"),
 }
 
-#: operationId -> field -> the shape to which the field applies, where that is not the sample.
-_SHAPE_OF: Mapping[str, Mapping[str, str]] = {
-    "createBeneficiary": {"company_name": "business"},
-    "createPayoutDestination": {
-        **dict.fromkeys(("account_number", "account_name", "routing_number", "account_type"), "bank account"),
-        **dict.fromkeys(("network", "wallet_address"), "wallet"),
-        "iban": "IBAN",
-        "swift_code": "SWIFT code",
-    },
-}
 
-
-def shape_of(operation: str, name: str) -> str:
-    """The shape to which a field applies; of several, the first to try."""
-    return _SHAPE_OF.get(operation, {}).get(name, SAMPLE)
-
-
-def by_shape(operation: str, fields: Iterable[Field]) -> dict[str, list[Field]]:
-    """Groups an operation's fields by the shape to which each applies."""
+def by_shape(fields: Iterable[Field]) -> dict[str, list[Field]]:
+    """Groups fields by the shape to which each applies."""
     shapes: dict[str, list[Field]] = {}
     for field in fields:
-        shapes.setdefault(shape_of(operation, field.name), []).append(field)
+        shapes.setdefault(field.shape or SAMPLE, []).append(field)
     return shapes
 
 

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.contract.fields import FREE_TEXT, documented, request_fields
+from conformance.contract.fields import documented, request_fields
 from conformance.world.corpora import values
 from conformance.world.corpora.stored_texts import LONG, STORED
 from conformance.world.samples import Body, digits, marker
@@ -23,8 +23,8 @@ TEXTS: tuple[str, ...] = values(STORED[:15])
 #: Members of an address that are free texts.
 _ADDRESS_MEMBERS = ("address_line", "city", "region", "postal_code")
 
-#: Members for which a server may have an enumeration or a syntax.
-_SYNTACTIC = frozenset({"title", "region", "postal_code"})
+#: Members of an address for which a server may have an enumeration or a syntax, as of short texts.
+_SYNTACTIC = frozenset({"region", "postal_code"})
 
 #: Members of a beneficiary in which servers accept more texts than in names.
 _LENIENT = frozenset({"display_name", "note"})
@@ -53,7 +53,7 @@ def places(operation: str) -> list[Place]:
         (field.name, member)
         for field in echoed
         for member in ("", *field.members)
-        if (member in _ADDRESS_MEMBERS if member else field.name in FREE_TEXT or field.name in _SYNTACTIC)
+        if (member in _ADDRESS_MEMBERS if member else field.plain)
     ]
 
 
@@ -75,12 +75,13 @@ def with_texts(operation: str, body: Body, texts: Mapping[Place, str]) -> list[B
     """Bodies to try: the body with these texts in their places, then copies with fewer of them, as a server
     may refuse some."""
     rooms = {field.name: field.max_length or 1000 for field in request_fields(operation)}
+    short = {*_SYNTACTIC, *(field.name for field in request_fields(operation) if field.short)}
     tries: list[Body] = [dict(body) for _ in range(3)]
     for place, text in texts.items():
         name, whole = place[1] or place[0], filled(text)
         if at(body, place) is None or len(whole) > rooms[place[0]]:
             continue
-        fitting = 1 if name in _SYNTACTIC else 2 if name not in _LENIENT else 3
+        fitting = 1 if name in short else 2 if name not in _LENIENT else 3
         for each in tries[: fitting if len(texts) > 1 else 1]:
             each[place[0]] = {**each[place[0]], place[1]: whole} if place[1] else whole
     return [each for number, each in enumerate(tries) if each not in (body, *tries[:number])]

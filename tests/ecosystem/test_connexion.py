@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from conformance.contract.documents import SPEC
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import SPEC
 from tests.support.spec_files import examples
 
 connexion = pytest.importorskip("connexion", reason="the `ecosystem` extra is not installed")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.contract.documents import SPEC
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import SPEC
 from tests.ecosystem.tools import HERE, credentials, run
 from tests.support.running import sandbox
 

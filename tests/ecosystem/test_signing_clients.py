@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.contract.rules import SPEC
+from conformance.contract.documents import SPEC
 from tests.ecosystem.tools import credentials, run
 from tests.support.running import sandbox
 

@@ -28,8 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS, RULES
+from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from conformance.contract.fields import FREE_TEXT, Field
+from conformance.contract.fields import Field
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.routes import match
@@ -300,7 +300,7 @@ faults["http.no-server-error"] |= {
                         "beyond ASCII": _text(lambda text: not text.isascii()),
                     },
                 ),
-                each_of(fields(lambda field: field.name in FREE_TEXT), {"of spaces": _text(str.isspace)}),
+                each_of(fields(lambda field: field.free), {"of spaces": _text(str.isspace)}),
                 each_of(_members, {"null": VALUES["null"], "left out": lambda value: value is MISSING}),
             )(operation).items()
         },

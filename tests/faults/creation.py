@@ -8,7 +8,7 @@ from decimal import Context as DecimalContext
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.fields import Field
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from tests.specification import LIMITS
 
 from .bodies import Names, apart, everywhere, fields, in_bodies, unchecked
 from .catalogue import Row, faults, seam, seams
-from .fields import SYNTACTIC, fillable, limited
+from .fields import fillable, limited
 from .rows import adding, always, shown_as, skipping, where
 
 
@@ -28,10 +28,6 @@ def fitting(fits: Callable[[str, int], Any], each: Any) -> Row:
             raise self.invalid(ctx, field, "too_long", "is too long")
 
     return seam("check_length", check, each=each)
-
-
-def _multibyte(operation: str) -> list[str]:
-    return [name for name in fillable(operation) if name not in (*SYNTACTIC, "title")]
 
 
 faults["fields.max-length"] |= {
@@ -53,7 +49,7 @@ faults["fields.max-length"] |= {
     ),
     "Only ASCII characters count towards the maximum.": fitting(
         lambda value, maximum: sum(map(str.isascii, value)) <= maximum,
-        lambda operation: ([name for name in limited(operation) if name not in SYNTACTIC]),
+        fields(lambda field: field.max_length is not None and not field.form),
     ),
     "A length is not looked at in one kind of request.": unchecked("check_length", everywhere(limited)),
 }
@@ -64,10 +60,10 @@ _COUNTED = ("name", "label", "display_name", "note", "first_name", "title", "com
 faults["fields.max-length-accepted"] |= {
     "A value as long as allowed is refused.": fitting(lambda value, maximum: len(value) < maximum, fillable),
     "The maximum is one of bytes in UTF-8.": fitting(
-        lambda value, maximum: len(value.encode()) <= maximum, _multibyte
+        lambda value, maximum: len(value.encode()) <= maximum, fillable
     ),
     "The maximum is one of bytes in escapes.": fitting(
-        lambda value, maximum: len(value.encode("unicode_escape")) <= maximum, _multibyte
+        lambda value, maximum: len(value.encode("unicode_escape")) <= maximum, fillable
     ),
     "A telephone number is cut.": where(
         "kept_value",

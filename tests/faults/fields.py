@@ -7,12 +7,11 @@ import re
 from typing import Any
 
 from conformance.contract.fields import request_fields
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.validation import FIELDS
 from conformance.world.corpora.ids import INHERITED
-from conformance.world.corpora.wrong_values import FORMED
 
 from .bodies import TYPES, apart, asks, fields, in_bodies, is_of_type, mending, required, types, unchecked
 from .catalogue import faults, seam, seams
@@ -21,15 +20,8 @@ from .rows import always, refusing, says, skipping
 #: Fields with a maximum length.
 limited = fields(lambda field: field.max_length is not None)
 
-#: Fields with a syntax that excludes multi-byte characters.
-SYNTACTIC = ("email", "phone", "iban", "swift_code", "tax_id")
-
-
-def fillable(operation: str) -> list[str]:
-    """Returns the fields of which a value of exactly the maximum length is valid for certain."""
-    return [name for name in limited(operation) if name not in ("email", *FORMED)]
-
-
+#: Fields of which a value of exactly the maximum length is valid for certain.
+fillable = fields(lambda field: field.free and field.max_length is not None)
 enumerated = fields(lambda field: field.kind == "enum")
 
 
@@ -245,7 +237,7 @@ faults["fields.other-scripts"] |= {
         "check_value",
         "invalid_field",
         lambda self, field, value: field.name == self.value and not value.isascii(),
-        each=lambda operation: [name for name in fillable(operation) if name not in SYNTACTIC],
+        each=fillable,
     )
 }
 

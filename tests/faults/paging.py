@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Listing
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import FILTERS

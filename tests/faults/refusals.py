@@ -7,7 +7,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal

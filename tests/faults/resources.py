@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.judge.comparison import MOVING
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS

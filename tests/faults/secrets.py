@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
 

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_to_bytes, urlencode
 
 from conformance.contract import signing
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 
 from .catalogue import Call, Only, Row, by_name, faults, seam

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from conformance.contract.fields import Field
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 
 from .catalogue import Only, Row, faults, seam

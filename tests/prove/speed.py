@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from conformance.contract.rules import SPEC
+from conformance.contract.documents import SPEC
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.seed import new_server, target_tables

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 
-from conformance.contract.rules import SPEC, Level
+from conformance.contract.documents import SPEC
+from conformance.contract.rules import Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
+from conformance.contract.documents import SPEC
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import SPEC
 
 CATALOGUE = yaml.safe_load((SPEC / "rules.yaml").read_bytes())
 OPENAPI = yaml.safe_load((SPEC / "openapi.yaml").read_bytes())

@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from conformance.contract.rules import SPEC
+from conformance.contract.documents import SPEC
 
 DOCUMENT: dict[str, Any] = json.loads((SPEC / "signing-vectors.json").read_bytes())
 VECTORS: list[dict[str, Any]] = DOCUMENT["vectors"]

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
+from conformance.contract.documents import SPEC
 from conformance.contract.operations import OPERATIONS, error_problems, request_problems, response_problems
-from conformance.contract.rules import RULES, SPEC, Level
+from conformance.contract.rules import RULES, Level
 from tests.specification import (
     ADDRESS,
     ANSWERS,

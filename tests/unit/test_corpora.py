@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS
 from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
 from conformance.world import text_turns

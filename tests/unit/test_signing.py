@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from conformance.cli.main import main
 from conformance.contract import signing
-from conformance.contract.rules import SPEC
+from conformance.contract.documents import SPEC
 from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts, explained, signatures
 from tests.support.vectors import DOCUMENT, VECTORS, content
 

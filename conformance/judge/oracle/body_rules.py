@@ -11,7 +11,7 @@ from dataclasses import field as dataclass_field
 from typing import Any
 
 from conformance.contract import json_text
-from conformance.contract.fields import FREE_TEXT, Field, request_fields
+from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
@@ -237,7 +237,7 @@ def _plain_value(operation: str, field: Field, value: Any, valid: ValidBody) -> 
         return True
     if field.name in valid.pinned:
         return False
-    if field.name in FREE_TEXT:
+    if field.free:
         longest = UNSTATED_LENGTH if field.max_length is None else field.max_length
         return plain_text(value, longest, digits=field.name not in PERSONAL)
     match field.name:

@@ -13,9 +13,6 @@ from conformance.world.samples import checked_iban, digits, marker
 #: A letter of two bytes in UTF-8 and one of three, which no Unicode normal form changes.
 LETTERS = "\u0436\u540d"
 
-#: Fields with a syntax: a value of a given length has to be built, not padded.
-SYNTACTIC = ("email", "phone", "iban", "swift_code", "tax_id")
-
 
 def wrong_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
     """Values of every other JSON type but null, each with its name for a sentence.
@@ -48,13 +45,9 @@ def too_long(field: Field) -> Iterator[tuple[str, str]]:
     the field has a syntax. Raises ValueError for a field without a maximum."""
     over, far = _most(field) + 1, _most(field) + 1000
     yield f"{over} characters", _ascii(field.name, over)
-    if field.name not in SYNTACTIC:
+    if not field.form:
         yield f"{over} non-ASCII letters", letters(over)
     yield f"{far} characters", _ascii(field.name, far)
-
-
-#: Fields for which a server may have a syntax or an enumeration: refusing a long value is no violation.
-FORMED = ("title", "tax_id", "phone", "iban", "swift_code")
 
 
 def longest(field: Field) -> str | None:
@@ -62,7 +55,7 @@ def longest(field: Field) -> str | None:
     no server is sure to take one. Raises ValueError for a field without a maximum."""
     if field.name in ("iban", "swift_code"):
         return None
-    return plain(field) if field.name in SYNTACTIC else letters(_most(field))
+    return plain(field) if field.form else letters(_most(field))
 
 
 def plain(field: Field) -> str:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import functools
-import sys
-import threading
 from typing import Any
 
 
@@ -38,17 +34,3 @@ def option_names(parser: Any) -> frozenset[str]:
     """The names of all options of pytest's parser; none where its groups are unknown."""
     groups = [*getattr(parser, "_groups", ()), getattr(parser, "_anonymous", None)]
     return frozenset(name for group in groups if group for option in group.options for name in option.names())
-
-
-def serialize_parsing() -> None:
-    """Serializes `ast.parse`, which pytest and hypothesis call: up to Python 3.11.7 and 3.12.1, threads share
-    one counter of its recursion (python/cpython#106905), and some raise SystemError."""
-    parse, lock = ast.parse, threading.RLock()
-
-    @functools.wraps(parse)
-    def alone(*source: Any, **options: Any) -> Any:
-        with lock:
-            return parse(*source, **options)
-
-    if sys.version_info < (3, 12, 2) and not hasattr(parse, "__wrapped__"):
-        ast.parse = alone

@@ -9,13 +9,15 @@ judges:
 
 It runs once on each operation of its first rule (spec/rules.yaml). It states what it expected and what it
 got, in one cell for each cited rule; the run decides. An answer that says nothing about a rule
-(none, 5xx, rate limited) is set aside: others judge it. `at.run.pause(seconds)` waits at least so long,
-while other checks run."""
+(none, 5xx, rate limited) is set aside: others judge it. A check that waits is a generator, which yields the
+seconds that must pass at least before it continues, while other checks run."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -258,7 +260,10 @@ class Check:
         return cells
 
 
-CheckFunction = Callable[[Check], None]
+#: Seconds to wait, each time that the check yields, and the result.
+Steps = Generator[float, None, R]
+
+CheckFunction = Callable[[Check], Iterable[float] | None]
 
 
 @dataclass(frozen=True)
@@ -313,16 +318,36 @@ def check(
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         marked = CheckDefinition(name, function, rules, chosen, last, deep, waits, early)
         registry[name] = marked
-        function.conformance_check = marked  # type: ignore[attr-defined]
-        return function
+        # pytest collects no generator functions.
+        steps = inspect.isgeneratorfunction(function)
+        test: Any = functools.wraps(function)(lambda at: None) if steps else function
+        test.conformance_check = marked
+        collected: CheckFunction = test
+        return collected
 
     return mark
 
 
 def run_check(check: CheckDefinition, operation: str, run: Run) -> tuple[list[Cell], list[int]]:
-    """Runs a check on an operation; returns its cells and the numbers of its exchanges.
+    """Runs a check on an operation, and waits where it does; returns its cells and the numbers of its
+    exchanges.
 
     No answer of a server raises an exception, only a defect of the suite."""
+    return finished(steps_of(check, operation, run), run.pause)
+
+
+def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
+    """Runs steps to their end, with `wait` for the seconds between two; returns their result."""
+    try:
+        while True:
+            wait(next(steps))
+    except StopIteration as end:
+        result: R = end.value
+        return result
+
+
+def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list[Cell], list[int]]]:
+    """The steps of a check on an operation, with the result as `run_check` returns it."""
     cells: list[Cell] = []
     rules: list[Rule] = []
     for rule in check.rules_on(operation):
@@ -337,7 +362,7 @@ def run_check(check: CheckDefinition, operation: str, run: Run) -> tuple[list[Ce
     stop: Inconclusive | NotApplicable | None = None
     if rules:
         try:
-            check.function(context)
+            yield from check.function(context) or ()
         except (Inconclusive, NotApplicable) as error:
             stop = error
     return [*cells, *context.concluded(stop)], context.exchanges

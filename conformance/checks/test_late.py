@@ -7,6 +7,7 @@ over new connections, so that several processes of a server answer.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members, no_balance, showing
@@ -42,14 +43,8 @@ def _looks(at: Check, request: Call, what: str) -> list[Exchange]:
     return passed or answers
 
 
-def _late_looks(at: Check, request: Call, what: str) -> list[Exchange]:
-    """Sends a read several times at once when the bound on eventual consistency has passed."""
-    at.run.pause(at.run.lag.within)
-    return _looks(at, request, what)
-
-
 @check("read.equals-create", waits=True)
-def test_reads_after_a_while(at: Check) -> None:
+def test_reads_after_a_while(at: Check) -> Iterator[float]:
     """Reads a resource that was created long before and not changed since, several times at once: each answer
     shows what its create answered."""
     rule = "read.equals-create"
@@ -61,14 +56,16 @@ def test_reads_after_a_while(at: Check) -> None:
     ids = {"account_id": fixture.account_id, f"{TRAITS[create].creates}_id": identifier(created)}
     truth, but = stated(create, created.call.document, ids), {*MOVING, "payout_destinations"}
     what = "one of several reads, long after it was created"
-    for answer in _late_looks(at, call(at.operation.id, ids), what):
+    # The bound on eventual consistency.
+    yield at.run.lag.within
+    for answer in _looks(at, call(at.operation.id, ids), what):
         if at.accepted(rule, answer):
             shown_by, members = [created], document(created)
             judge_members(at, rule, answer, members, but=but, otherwise=truth, shown_by=shown_by)
 
 
 @check("beneficiary.update", waits=True)
-def test_updates_after_a_while(at: Check) -> None:
+def test_updates_after_a_while(at: Check) -> Iterator[float]:
     """Reads a beneficiary that was read first and changed long before, several times at once: each answer
     shows what its PATCH answered."""
     rule, fixture = "beneficiary.update", at.account(fresh=True)
@@ -76,13 +73,15 @@ def test_updates_after_a_while(at: Check) -> None:
     _looks(at, reading, "a read, before a PATCH")
     changed = at.accept(fixture.call(at.operation.id, {"note": f"changed {marker()}"}), "a PATCH")
     what, but = "one of several reads, long after a PATCH", {*MOVING, "payout_destinations"}
-    for answer in _late_looks(at, reading, what):
+    # The bound on eventual consistency.
+    yield at.run.lag.within
+    for answer in _looks(at, reading, what):
         if at.accepted(rule, answer):
             judge_members(at, rule, answer, document(changed), but=but, shown_by=[changed])
 
 
 @check("list.complete", "read.delay", waits=True)
-def test_lists_after_a_while(at: Check) -> None:
+def test_lists_after_a_while(at: Check) -> Iterator[float]:
     """Reads a list that was read first and grew long before, several times at once: each answer counts every
     created element in its total, and shows them and what it showed before, or its pages together do."""
     create, growing = ADDS_TO[at.operation.id], at.operation.traits.others_add
@@ -99,7 +98,9 @@ def test_lists_after_a_while(at: Check) -> None:
     # What the list showed before stays.
     ids = list(dict.fromkeys([*ids_of(filter(None, [page_of(first)])), *map(identifier, elements)]))
     full = False
-    for answer in _late_looks(at, listing, what):
+    # The bound on eventual consistency.
+    yield at.run.lag.within
+    for answer in _looks(at, listing, what):
         if at.accepted("list.complete", answer):
             full = len(objects(answer.get("items"))) >= MAX_SIZE
             if not full:
@@ -122,7 +123,7 @@ APART = 2.0
 
 
 @check("format.timestamp-current", last=True)
-def test_timestamps_tell_the_time(at: Check) -> None:
+def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
     """A new resource shows a `created` near now, other than that of one made two seconds before; no `updated`
     is before its `created`, and no `updated_at` of a balance in the future."""
     rule, operation = "format.timestamp-current", at.operation.id
@@ -137,7 +138,7 @@ def test_timestamps_tell_the_time(at: Check) -> None:
         creates = creates or [creations(at.run, operation)[0].exchange]
         latest = next((each for each in reversed(creates) if apart(each) <= 0), creates[0])
         if (left := apart(latest)) > 0:
-            at.run.pause(left)
+            yield left
         new = created_in(at.run, operation).call(operation)
         answers = [at.accept(new, "a new resource, to tell the time by")]
         for name in ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",):

@@ -122,14 +122,14 @@ def test_nonces_stay_used(at: Check) -> None:
 
 
 @check(RULE, waits=True)
-def test_nonces_outlive_timestamps(at: Check) -> None:
+def test_nonces_outlive_timestamps(at: Check) -> Iterator[float]:
     """A nonce beside an almost expired timestamp, sent again once that has expired: refused, as nonces are
     remembered from their use on."""
     probes = AuthProbes(at)
     what = "a nonce used seconds ago beside a timestamp that was almost too old"
     aged = at.send(probes.valid().signed(timestamp_offset=-AGE), "a nonce beside an old timestamp")
     if at.usable(RULE, aged) and not aged.refused_authentication:
-        at.run.pause(max(0.0, aged.arrived + FORGOTTEN - time.time()))
+        yield max(0.0, aged.arrived + FORGOTTEN - time.time())
         probes.nonce_replay(RULE, aged, probes.usual(), what)
 
 

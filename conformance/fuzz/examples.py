@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from msgspec.structs import replace
 from conformance.checks.check import Check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.exploration import TURN, FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.invariants import Invariants
 from conformance.judge.outcomes import Got, Unclear
@@ -37,11 +36,6 @@ T = TypeVar("T")
 
 #: A rule on an operation.
 Key = tuple[str, str]
-
-
-#: Held while Hypothesis and schemathesis run, but not while an example is performed: lanes take turns in
-#: them, as parts of schemathesis, and of Python before 3.12.2, are not safe in several threads.
-_TURN = threading.Lock()
 
 
 class Broken(AssertionError):
@@ -101,7 +95,7 @@ class Examples(Check):
     def performing(self) -> Iterator[None]:
         """Performs the example, or a step of it, while other threads draw theirs. Raises Broken for a
         violation, Stop for any other exception."""
-        _TURN.release()
+        TURN.release()
         try:
             yield
         except Broken:
@@ -109,7 +103,7 @@ class Examples(Check):
         except Exception as error:
             raise Stop from error
         finally:
-            _TURN.acquire()
+            TURN.acquire()
 
     def count(self, exchange: Exchange) -> None:
         """Counts the answer to a generated request."""
@@ -170,7 +164,7 @@ class Examples(Check):
         Raises Inconclusive, with the cells so far, and errors of the suite.
         """
         try:
-            with _TURN:
+            with TURN:
                 yield
         except Stop as stop:
             if isinstance(stop.__cause__, Inconclusive):

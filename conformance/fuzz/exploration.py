@@ -17,6 +17,11 @@ from conformance.world.run import Run
 #: and a concurrent thread would see partially initialized modules.
 LOADING = threading.Lock()
 
+#: Held while Hypothesis and schemathesis run, but not while an example is performed: lanes take turns in
+#: them, as parts of schemathesis, and `ast.parse` before Python 3.12.2 (python/cpython#106905), which pytest
+#: calls too to show an error, are not safe in several threads.
+TURN = threading.Lock()
+
 #: Runs one part of an exploration, by its name, and returns the cells. Raises Inconclusive.
 Explore = Callable[[Run, str, "FuzzSettings"], list[Cell]]
 

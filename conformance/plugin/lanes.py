@@ -1,29 +1,30 @@
-"""The tests of one process: lanes run them ahead of pytest, and a runner packs what they found into its
-reports.
+"""The tests of one process: they run inside pytest's own, or in lanes ahead of it, and a runner packs what
+they found into its reports.
 
 Lanes are threads, so that some send while others wait. pytest asks for the outcomes one by one in its own
-order, so it reports, stops under -x and ends as with one lane. In a process of pytest-xdist there is one
-lane, which runs what pytest asks for, and checks that wait ahead of that, as they may be asked for here.
+order, so it reports, stops under -x and ends as with one lane.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import pytest
 
-from conformance._private import serialize_parsing
 from conformance._text import mistake
-from conformance.fuzz.exploration import DEFAULT_EXAMPLES, FuzzSettings
+from conformance.checks.check import Steps, finished
+from conformance.fuzz.exploration import DEFAULT_EXAMPLES, TURN, FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.preparation import share
@@ -54,53 +55,87 @@ LEDGER = "conformance ledger"
 _OUTCOMES = (pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception)
 
 
-class Lanes:
-    """Runs the jobs of this process, each on the worker of its lane. `make` creates a worker by its number.
+class Jobs(Protocol):
+    """The jobs of this process."""
 
-    Checks that wait begin first; while one waits, its lane runs other jobs.
-    """
+    def begin(self, jobs: Mapping[str, Job]) -> None:
+        """Starts jobs, by node id in the order of the run, those first that wait."""
+
+    def outcome(self, nodeid: str, job: Job) -> JobOutcome:
+        """The outcome of a job that has begun, or begins now."""
+
+    def stop(self, interrupted: bool) -> Ledger:
+        """Ends all jobs; returns the ledger of what no outcome told: the totals of the rules of every
+        response, and of jobs that pytest did not ask for what was sent, and what those that have ended
+        judged if the run was interrupted."""
+
+
+class OneLane:
+    """Runs each job where pytest asks for its outcome, so inside its test. Only checks that wait begin
+    before, with the steps up to their first wait, so that their waits pass while others run."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        #: Node id -> when the job continues (time.monotonic), and its steps.
+        self._waiting: dict[str, tuple[float, Steps[JobOutcome]]] = {}
+        self._ended: dict[str, JobOutcome] = {}
+
+    def begin(self, jobs: Mapping[str, Job]) -> None:
+        for nodeid, job in jobs.items():
+            if job.judged.waits:
+                steps = self._worker.steps(job)
+                try:
+                    self._waiting[nodeid] = time.monotonic() + next(steps), steps
+                except StopIteration as end:
+                    self._ended[nodeid] = end.value
+
+    def outcome(self, nodeid: str, job: Job) -> JobOutcome:
+        if nodeid in self._ended:
+            return self._ended.pop(nodeid)
+        due, steps = self._waiting.pop(nodeid, (0.0, self._worker.steps(job)))
+        self._worker.run.pause(max(0.0, due - time.monotonic()))
+        return finished(steps, self._worker.run.pause)
+
+    def stop(self, interrupted: bool) -> Ledger:
+        ledger = Ledger()
+        for outcome in self._ended.values():
+            ledger.merge(outcome.ledger if interrupted else outcome.ledger.without_cells())
+        ledger.merge(self._worker.totals())
+        return ledger
+
+
+class Lanes:
+    """Runs jobs ahead of pytest, at most `count` at once, each on the worker of its lane, a thread. `make`
+    creates a worker by its number. While a job waits, its lane runs others."""
 
     def __init__(self, make: Callable[[int], Worker], count: int) -> None:
         self._make, self._count = make, count
         self._numbers = itertools.count()
         self._workers: list[Worker] = []
-        self._own = threading.local()
-        self._pool = ThreadPoolExecutor(count, "conformance lane")
-        #: None wakes a lane that waits for a job.
-        self._queue: SimpleQueue[tuple[Job, Future[JobOutcome]] | None] = SimpleQueue()
-        self._over = False
+        self._jobs: deque[tuple[Job, Future[JobOutcome]]] = deque()
         self._futures: dict[str, Future[JobOutcome]] = {}
+        #: Guards the jobs and the numbers of lanes; wakes lanes that wait.
+        self._change = threading.Condition()
+        self._running = 0
+        self._over = False
 
     def begin(self, jobs: Mapping[str, Job]) -> None:
-        """Starts jobs, by node id in the order of the run."""
-
-        def turn(each: tuple[str, Job]) -> int:
-            # One lane keeps the order in which pytest asks.
-            return each[1].turn if self._count > 1 else not each[1].judged.waits
-
-        for nodeid, job in sorted(jobs.items(), key=turn):
+        for nodeid, job in sorted(jobs.items(), key=lambda each: each[1].turn):
             self._futures[nodeid] = self._queued(job)
-        # Not before: a check that waits looks for others.
-        for _ in jobs:
-            self._pool.submit(self._next)
+        self._staff()
 
     def outcome(self, nodeid: str, job: Job) -> JobOutcome:
-        """The outcome of a job that has begun, or begins now."""
         future = self._futures.pop(nodeid, None)
         if future is None:
             future = self._queued(job)
-            self._pool.submit(self._next)
+            self._staff()
         return future.result()
 
-    def stop(self, interrupted: bool = False) -> Ledger:
-        """Ends all jobs; returns the ledger of what no outcome told: the totals of the rules of every
-        response, and of jobs that pytest did not ask for what was sent, and what those that have ended
-        judged if the run was interrupted."""
+    def stop(self, interrupted: bool) -> Ledger:
         ended = {future for future in self._futures.values() if future.done()}
-        self._over = True
-        for _ in self._workers:
-            self._queue.put(None)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._change:
+            self._over = True
+            self._change.notify_all()
         running = [future for future in self._futures.values() if future.running()]
         if running:
             for worker in self._workers:
@@ -119,39 +154,59 @@ class Lanes:
 
     def _queued(self, job: Job) -> Future[JobOutcome]:
         future: Future[JobOutcome] = Future()
-        self._queue.put((job, future))
+        with self._change:
+            self._jobs.append((job, future))
+            self._change.notify()
         return future
 
-    def _next(self, seconds: float = 0.0) -> None:
-        """Runs the next job on the worker of this thread, if there is one within some seconds."""
-        try:
-            queued = self._queue.get(timeout=seconds)
-        except Empty:
-            return
-        if queued is None or self._over:
-            return
-        job, future = queued
-        future.set_running_or_notify_cancel()
-        try:
-            future.set_result(self._worker().judge(job))
-        except BaseException as error:
-            future.set_exception(error)
+    def _staff(self) -> None:
+        """Starts as many lanes as there may be and are jobs for."""
+        with self._change:
+            while not self._over and self._running < min(self._count, len(self._jobs)):
+                self._running += 1
+                threading.Thread(target=self._lane, name="conformance lane", daemon=True).start()
 
-    def _worker(self) -> Worker:
-        """The worker of this thread."""
-        if not hasattr(self._own, "worker"):
-            worker = self._own.worker = self._make(next(self._numbers))
-            worker.run.pause = self._pause
-            self._workers.append(worker)
-        own: Worker = self._own.worker
-        return own
+    def _lane(self) -> None:
+        """Runs jobs to the last."""
+        worker = self._make(next(self._numbers))
+        self._workers.append(worker)
+        waiting: list[Started] = []
+        while (job := self._next(worker, waiting)) is not None:
+            try:
+                waiting.append(replace(job, due=time.monotonic() + next(job.steps)))
+            except StopIteration as end:
+                job.future.set_result(end.value)
+            except BaseException as error:
+                job.future.set_exception(error)
+        for job in waiting:
+            # What it has sent is in the worker's totals.
+            job.future.set_result(JobOutcome(Ledger()))
 
-    def _pause(self, seconds: float) -> None:
-        """Runs other jobs for at least some seconds, or until the run ends, which sends no more."""
-        left = self._own.worker.run.budget.left
-        end = time.monotonic() + (seconds if left is None else min(seconds, left))
-        while not self._over and (left := end - time.monotonic()) > 0:
-            self._next(left)
+    def _next(self, worker: Worker, waiting: list[Started]) -> Started | None:
+        """The next job of a lane: one that has waited, else a new one; None after the last."""
+        with self._change:
+            while not self._over:
+                waiting.sort(key=lambda job: job.due)
+                if waiting and waiting[0].due <= time.monotonic():
+                    return waiting.pop(0)
+                if self._jobs:
+                    job, future = self._jobs.popleft()
+                    future.set_running_or_notify_cancel()
+                    return Started(worker.steps(job), future)
+                if not waiting:
+                    break
+                self._change.wait(waiting[0].due - time.monotonic())
+            self._running -= 1
+            return None
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job that has begun, and when it continues (time.monotonic)."""
+
+    steps: Steps[JobOutcome]
+    future: Future[JobOutcome]
+    due: float = 0.0
 
 
 class Runner:
@@ -175,31 +230,30 @@ class Runner:
             workers=data["processes"] * data["lanes"],
         )
         more = {"scope": options.scope, "common": common, "ahead": data["ahead"]}
-        first = data["process"] * WORKERS
-        if data["lanes"] > 1:
-            serialize_parsing()
-        self._lanes = Lanes(
-            lambda number: Worker(target, index=first + number, settings=settings, **more), data["lanes"]
-        )
+        first, count = data["process"] * WORKERS, data["lanes"]
+
+        def make(number: int) -> Worker:
+            return Worker(target, index=first + number, settings=settings, **more)
+
+        #: True while several threads parse.
+        self._threads = count > 1
+        self._jobs: Jobs = Lanes(make, count) if self._threads else OneLane(make(0))
         #: Node id -> outcome of its last run.
         self._outcomes: dict[str, JobOutcome] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Starts the tests. Where pytest-xdist hands them out one by one, these are checks that wait; those
-        of them that look back on the run find at its end what is old enough."""
+        """Starts the tests, or those that wait; for a debugger none, so that each runs whole in its turn."""
         jobs = {item.nodeid: job for item in session.items if (job := job_of(item)) is not None}
-        if self._options.worker:
-            jobs = {nodeid: job for nodeid, job in jobs.items() if job.judged.waits}
-        if not session.testsfailed:
-            self._lanes.begin(jobs)
+        if not session.testsfailed and not self._options.debugging:
+            self._jobs.begin(jobs)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """Runs a test, or takes its outcome. Raises pytest's fail, skip and xfail, or the suite's error."""
         if (job := job_of(pyfuncitem)) is None:
             return None
-        outcome = self._outcomes[pyfuncitem.nodeid] = self._lanes.outcome(pyfuncitem.nodeid, job)
+        outcome = self._outcomes[pyfuncitem.nodeid] = self._jobs.outcome(pyfuncitem.nodeid, job)
         if outcome.error is not None:
             raise outcome.error
         properties = [each for each in pyfuncitem.user_properties if each[0] != "verdict"]
@@ -221,7 +275,9 @@ class Runner:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Completes the report of a test: its ledger, and its time instead of that of its turn."""
-        report = yield
+        # To show an error, pytest parses the source.
+        with TURN if self._threads and call.excinfo else contextlib.nullcontext():
+            report = yield
         if call.when != "call" or job_of(item) is None:
             return report
         outcome = self._outcomes.pop(item.nodeid, JobOutcome(Ledger()))
@@ -248,7 +304,7 @@ class Runner:
         """Ends all tests; returns the ledger of what no report told."""
         gc.set_threshold(*self._garbage)
         try:
-            return self._lanes.stop(interrupted)
+            return self._jobs.stop(interrupted)
         except Exception as error:
             return Ledger(errors=[mistake("the end of the run", error)])
 

@@ -112,12 +112,13 @@ def narrowed(config: pytest.Config) -> list[str]:
 class Options(Values):
     """The values of all options, and what pytest's own options say of the run.
 
-    `selected`: the run collects the suite's checks; `idle`: it runs nothing; `scope`: the selected cells;
-    `given`: option -> text, for reports; `narrowed`: see there.
+    `selected`: the run collects the suite's checks; `idle`: it runs nothing; `debugging`: pytest may stop in
+    a debugger; `scope`: the selected cells; `given`: option -> text, for reports; `narrowed`: see there.
     """
 
     selected: bool
     idle: bool
+    debugging: bool
     worker: bool
     installed: bool
     verbosity: int
@@ -189,6 +190,7 @@ def parse(config: pytest.Config) -> Options:
         **values,
         selected=any(selects(path, folder, bool(option.pyargs)) for path in paths),
         idle=any(getattr(option, name, False) for name in idle),
+        debugging=any(getattr(option, name, False) for name in ("usepdb", "trace")),
         worker=hasattr(config, "workerinput"),
         installed=bool(option.pyargs),
         verbosity=getattr(option, "verbose", 0),

@@ -60,7 +60,8 @@ def prepare(
     began at `started` (Unix seconds). Raises InputError."""
     if server is not None:
         tables = embedded.tables(server)
-        return Preparation(_limited(build(tables, "embedded server"), options), options.lanes or 1)
+        lanes = 1 if options.debugging else options.lanes or 1
+        return Preparation(_limited(build(tables, "embedded server"), options), lanes)
     file = Path(options.target) if options.target else None
     target = _limited(load(file, environment, options.base_url), options)
     budget = share(target, started)
@@ -68,7 +69,7 @@ def prepare(
         _wait_for(target, options.wait, budget, tell)
     tell(printable(f"conformance: examining {target.base_url}"))
     examined = preflight(target, budget=budget)
-    lanes = options.lanes or sustained(examined, examined.latency, tell)
+    lanes = 1 if options.debugging else options.lanes or sustained(examined, examined.latency, tell)
     target = _paced(target, examined, tell)
     return Preparation(target, lanes, examined.clock.offset, budget.admitted)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from conformance._text import mistake
 from conformance.checks import presence
-from conformance.checks.check import CheckDefinition, run_check
+from conformance.checks.check import CheckDefinition, Steps, finished, run_check, steps_of
 from conformance.contract.needs import UNBUILT
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.cells import EVERY_RESPONSE, Cell
@@ -105,8 +105,8 @@ class Worker:
         self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
-        #: Number of jobs under way: while one waits, others run.
-        self.busy = 0
+        #: True while a step of a job runs.
+        self.busy = False
         #: What earlier ledgers contained: exchanges, numbers sent, and cells of the rules of every response.
         self._recorded = 0
         self._sent = 0, 0, 0.0
@@ -121,26 +121,40 @@ class Worker:
     # ------------------------------------------------------------------ running
 
     def judge(self, job: Job) -> JobOutcome:
-        """Runs a job; an exception of the suite is in the outcome and its ledger."""
-        begin, outcome = time.perf_counter(), JobOutcome(Ledger())
-        self.busy += 1
+        """Runs a job, and waits where it does; an exception of the suite is in the outcome and its ledger."""
+        return finished(self.steps(job), self.run.pause)
+
+    def steps(self, job: Job) -> Steps[JobOutcome]:
+        """The steps of a job, with the result as `judge` returns it. The steps of several may take turns."""
+        begin, waited, outcome = time.perf_counter(), 0.0, JobOutcome(Ledger())
+        self.busy = True
         try:
-            try:
-                outcome.own = [cell.cleaned(self.run.redactor.clean) for cell in self._cells(job)]
-            finally:
-                # With an error, too: it counts what was sent.
-                outcome.ledger = self.ledger(outcome.own)
+            steps = self._steps(job)
+            while True:
+                seconds = next(steps)
+                stopped = time.perf_counter()
+                self.busy = False
+                yield seconds
+                self.busy = True
+                waited += time.perf_counter() - stopped
+        except StopIteration as end:
+            outcome.own = [cell.cleaned(self.run.redactor.clean) for cell in end.value]
         except Exception as error:
             outcome.error = error
-            outcome.ledger.errors.append(mistake(job.title, error, self.run.redactor.clean))
-        finally:
-            self.busy -= 1
-        outcome.seconds = time.perf_counter() - begin
+        try:
+            # After an error, too: it counts what was sent.
+            outcome.ledger = self.ledger(outcome.own)
+        except Exception as error:
+            outcome.error = outcome.error or error
+        if outcome.error is not None:
+            outcome.ledger.errors.append(mistake(job.title, outcome.error, self.run.redactor.clean))
+        outcome.seconds = time.perf_counter() - begin - waited
+        self.busy = False
         return outcome
 
-    def _cells(self, job: Job) -> list[Cell]:
+    def _steps(self, job: Job) -> Steps[list[Cell]]:
         if isinstance(job.judged, CheckDefinition):
-            return self.run_check(job.judged, job.parameter)[0]
+            return (yield from self._check(job.judged, job.parameter))[0]
         cells = presence.explained(self.run, job.judged.judge(self.run, job.parameter, self.settings), ())
         for violation in itertools.chain.from_iterable(cell.violations for cell in cells):
             violation.examples = self.settings.examples
@@ -148,7 +162,10 @@ class Worker:
 
     def run_check(self, check: CheckDefinition, operation: str) -> tuple[list[Cell], list[int]]:
         """Runs a check; returns its selected cells and its exchanges. Violations are confirmed."""
-        cells, exchanges = run_check(check, operation, self.run)
+        return finished(self._check(check, operation), self.run.pause)
+
+    def _check(self, check: CheckDefinition, operation: str) -> Steps[tuple[list[Cell], list[int]]]:
+        cells, exchanges = yield from steps_of(check, operation, self.run)
         cells = self._asked_for(presence.explained(self.run, cells, exchanges))
         if failed := [cell for cell in cells if cell.violations]:
             self._confirm(check, operation, failed)

@@ -72,9 +72,8 @@ class Sender:
         self.target = target
         self.common = common or Common(target)
         self.budget, self.lag, self.created = self.common.budget, self.common.lag, self.common.created
-        #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
-        #: tests replace it.
-        self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
+        #: Sleeps some seconds, or until the run's time is over.
+        self.pause: Callable[[float], None] = self._sleep
         self.redactor = Redactor(target)
         self.samples = Samples(target)
         self.cache = Cache()
@@ -117,6 +116,10 @@ class Sender:
         self.accepted += other.accepted
         self.sent += other.sent
         self.lost = self.lost or other.lost
+
+    def _sleep(self, seconds: float) -> None:
+        left = self.budget.left
+        time.sleep(max(0.0, seconds if left is None else min(seconds, left)))
 
     # ------------------------------------------------------------------ clients
 

@@ -1,10 +1,11 @@
-"""Lanes run jobs ahead of pytest; what was not asked for is not lost, and nothing holds up the end."""
+"""Jobs run inside their tests, or in lanes ahead of pytest; what was not asked for is not lost, and nothing
+holds up the end."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -12,30 +13,34 @@ import pytest
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.plugin import lanes
-from conformance.plugin.lanes import Lanes
+from conformance.plugin.lanes import Lanes, OneLane
 from conformance.plugin.preparation import FEWEST, MOST, suggested
 from conformance.plugin.selection import Job
 from conformance.plugin.worker import JobOutcome
 
 
 class Worked:
-    """A worker whose jobs call functions, which may use its `run.pause`."""
+    """A worker whose jobs call functions, which may return the seconds until they are called again."""
 
-    def __init__(self, number: int, functions: dict[str, Callable[[Any], object]]) -> None:
+    def __init__(self, number: int, functions: dict[str, Callable[[Any], Any]]) -> None:
         self.number, self.functions = number, functions
         self.run: Any = self
-        self.budget: Any = self
-        self.left = None
+        self.pauses: list[float] = []
         self.busy = False
         self.interrupted = threading.Event()
 
-    def judge(self, job: Job) -> JobOutcome:
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+    def steps(self, job: Job) -> Generator[float, None, JobOutcome]:
         self.busy = True
-        self.functions[job.parameter](self)
+        while (seconds := self.functions[job.parameter](self)) is not None:
+            self.busy = False
+            yield seconds
+            self.busy = True
         self.busy = False
-        return JobOutcome(
-            Ledger(sent=1, lost=f"{self.number}", cells=[Cell("auth.signature", job.parameter)])
-        )
+        cells = [Cell("auth.signature", job.parameter)]
+        return JobOutcome(Ledger(sent=1, lost=f"{self.number}", cells=cells))
 
     def interrupt(self) -> None:
         self.interrupted.set()
@@ -51,8 +56,28 @@ class Judged:
         self.name, self.waits, self.early, self.generated = name, waits, early, generated
 
 
-def lanes_of(count: int, **functions: Callable[[Any], object]) -> Lanes:
+def nothing(worker: Any) -> None:
+    """The function of a job that does nothing."""
+
+
+def noting(notes: list[str], name: str, *pauses: float) -> Callable[[Any], float | None]:
+    """The function of a job that notes its calls, and waits between them."""
+    left = iter(pauses)
+
+    def call(worker: Any) -> float | None:
+        notes.append(name)
+        return next(left, None)
+
+    return call
+
+
+def lanes_of(count: int, **functions: Callable[[Any], Any]) -> Lanes:
     return Lanes(lambda number: Worked(number, functions), count)  # type: ignore[arg-type, return-value]
+
+
+def one_lane(**functions: Callable[[Any], Any]) -> tuple[OneLane, Worked]:
+    worker = Worked(0, functions)
+    return OneLane(worker), worker  # type: ignore[arg-type]
 
 
 def jobs(*names: str, waits: bool = False, early: bool = False, generated: bool = False) -> dict[str, Any]:
@@ -61,26 +86,62 @@ def jobs(*names: str, waits: bool = False, early: bool = False, generated: bool 
 
 def test_jobs_run_at_once_each_on_a_worker_of_its_own() -> None:
     barrier = threading.Barrier(3)
-    meet = dict.fromkeys("abc", lambda worker: barrier.wait(10))
-    ahead, three = lanes_of(3, **meet), jobs(*"abc")
+
+    def meet(worker: Any) -> None:
+        barrier.wait(10)
+
+    ahead, three = lanes_of(3, a=meet, b=meet, c=meet), jobs(*"abc")
     ahead.begin(three)
     outcomes = [ahead.outcome(name, job) for name, job in three.items()]
     assert {outcome.ledger.lost for outcome in outcomes} == {"0", "1", "2"}
 
 
+def test_one_lane_runs_a_job_where_it_is_asked_for() -> None:
+    """So it runs inside its test: in the thread of pytest, with its fixtures, under its debugger."""
+    threads: list[object] = []
+    lane, _ = one_lane(a=lambda worker: threads.append(threading.current_thread()))
+    lane.begin(jobs("a"))
+    assert not threads
+    assert lane.outcome("a", jobs("a")["a"]).ledger.sent == 1
+    assert threads == [threading.main_thread()]
+
+
+def test_one_lane_begins_with_checks_that_wait_whose_waits_pass_together() -> None:
+    order: list[str] = []
+    lane, worker = one_lane(
+        first=noting(order, "first", 60.0, 5.0), second=noting(order, "second", 0.0), other=noting(order, "o")
+    )
+    three = jobs("other") | jobs("first", "second", waits=True)
+    lane.begin(three)
+    assert [lane.outcome(name, job).ledger.sent for name, job in three.items()] == [1, 1, 1]
+    assert order == ["first", "second", "o", "first", "first", "second"]
+    assert 59 < worker.pauses[1] < 60 and worker.pauses[2] == 5 and worker.pauses[3] == 0
+
+
+def test_one_lane_tells_at_the_end_what_nobody_asked_for() -> None:
+    for interrupted in (True, False):
+        lane, _ = one_lane(ended=noting([], "ended"), waiting=noting([], "waiting", 60.0))
+        lane.begin(jobs("ended", "waiting", waits=True))
+        ledger = lane.stop(interrupted)
+        # Of a job, and the totals of the worker.
+        assert ledger.sent == 101
+        assert [cell.operation for cell in ledger.cells] == ["ended"] * interrupted
+
+
 def test_a_job_that_was_not_begun_runs_when_it_is_asked_for_and_again() -> None:
     ran: list[int] = []
-    ahead = lanes_of(1, a=lambda worker: ran.append(1))
-    for _ in range(2):
-        assert ahead.outcome("a", jobs("a")["a"]).ledger.sent == 1
-    assert ran == [1, 1]
+    functions = {"a": lambda worker: ran.append(1)}
+    for all_lanes in (lanes_of(2, **functions), one_lane(**functions)[0]):
+        for _ in range(2):
+            assert all_lanes.outcome("a", jobs("a")["a"]).ledger.sent == 1
+    assert ran == [1] * 4
 
 
 def test_an_exception_of_a_worker_is_raised_where_its_outcome_is_asked_for() -> None:
     def fails(worker: Any) -> None:
         raise ValueError("no")
 
-    ahead, two = lanes_of(1, bad=fails, good=lambda worker: None), jobs("bad", "good")
+    ahead, two = lanes_of(1, bad=fails, good=nothing), jobs("bad", "good")
     ahead.begin(two)
     with pytest.raises(ValueError, match="no"):
         ahead.outcome("bad", two["bad"])
@@ -88,19 +149,15 @@ def test_an_exception_of_a_worker_is_raised_where_its_outcome_is_asked_for() -> 
 
 
 def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
-    """While one waits, its lane runs other jobs, first what fills the lists that others read."""
+    """While one waits, its lane runs other jobs."""
     order: list[str] = []
-
-    def waits(worker: Any) -> None:
-        order.append("waits")
-        worker.run.pause(0.05)
-        order.append("has waited")
-
-    ahead = lanes_of(1, first=waits, second=waits, other=lambda worker: order.append("other"))
+    ahead = lanes_of(
+        1, first=noting(order, "a", 0.05), second=noting(order, "b", 0.05), other=noting(order, "other")
+    )
     three = jobs("other") | jobs("first", "second", waits=True)
     ahead.begin(three)
     assert [ahead.outcome(name, job).ledger.sent for name, job in three.items()] == [1, 1, 1]
-    assert order == ["waits", "waits", "other", "has waited", "has waited"]
+    assert order == ["a", "b", "other", "a", "b"]
 
 
 def test_several_lanes_begin_with_what_others_wait_for_and_end_with_what_may_crash_a_server() -> None:
@@ -110,20 +167,13 @@ def test_several_lanes_begin_with_what_others_wait_for_and_end_with_what_may_cra
     assert [job.parameter for job in order] == ["waits", "early", "other", "generated", "test_hostile"]
 
 
-def test_a_job_that_is_asked_for_runs_while_another_waits_whose_wait_ends_with_the_run() -> None:
-    """As in a process of pytest-xdist, where only checks that wait begin ahead."""
-    asked, waiting = threading.Event(), threading.Event()
-
-    def waits(worker: Any) -> None:
-        waiting.set()
-        worker.run.pause(60)
-
-    ahead = lanes_of(1, first=waits, other=lambda worker: asked.set())
-    ahead.begin(jobs("first", waits=True))
-    waiting.wait(10)
-    assert ahead.outcome("other", jobs("other")["other"]).ledger.sent == 1 and asked.is_set()
-    begin = time.monotonic()
-    assert ahead.stop().sent == 101 and time.monotonic() - begin < 10
+def test_a_wait_ends_with_the_run() -> None:
+    ahead = lanes_of(1, first=noting([], "first", 60.0), other=nothing)
+    two = jobs("first", waits=True) | jobs("other")
+    ahead.begin(two)
+    assert ahead.outcome("other", two["other"]).ledger.sent == 1
+    # The worker's totals have what the other sent.
+    assert ahead.stop(False).sent == 100
 
 
 @pytest.mark.parametrize("interrupted", [True, False])
@@ -136,7 +186,7 @@ def test_a_stop_interrupts_what_runs_and_counts_what_nobody_asked_for(interrupte
         running.set()
         assert worker.interrupted.wait(10)
 
-    ahead = lanes_of(1, ended=lambda worker: None, held=hold, later=begun.append)
+    ahead = lanes_of(1, ended=nothing, held=hold, later=begun.append)
     ahead.begin(jobs("ended", "held", "later"))
     running.wait(10)
     ledger = ahead.stop(interrupted)
@@ -158,7 +208,7 @@ def test_a_job_that_hangs_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPat
     running.wait(10)
     begin = time.monotonic()
     # The worker still changes, so its totals are left out.
-    assert ahead.stop().sent == 0 and time.monotonic() - begin < 5
+    assert ahead.stop(False).sent == 0 and time.monotonic() - begin < 5
     gate.set()
 
 

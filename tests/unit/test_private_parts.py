@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import inspect
 import re
-import sys
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -60,36 +56,3 @@ def test_nothing_else_uses_private_parts() -> None:
                     part for part in module.split(".") if part.startswith("_") and not part.startswith("__")
                 ]
                 assert not private or module.startswith("conformance."), (path, module)
-
-
-def test_trees_are_parsed_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once, most, all_there = 0, 0, threading.Barrier(4)
-
-    def parse(source: str) -> ast.AST:
-        nonlocal at_once, most
-        at_once += 1
-        most = max(most, at_once)
-        for _ in range(100):
-            compile(source, "<test>", "exec", ast.PyCF_ONLY_AST)
-        at_once -= 1
-        return ast.Module([], [])
-
-    def thread() -> None:
-        all_there.wait()
-        ast.parse("a = [b(c) for c in (1, 2, 3)]\n" * 50)
-
-    monkeypatch.setattr(sys, "version_info", (3, 11, 7))
-    monkeypatch.setattr(ast, "parse", parse)
-    _private.serialize_parsing()
-    _private.serialize_parsing()
-    threads = [threading.Thread(target=thread) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert most == 1
-
-
-def test_pytest_and_hypothesis_parse_by_the_module() -> None:
-    for module in ("_pytest.assertion.rewrite", "hypothesis.internal.lambda_sources"):
-        assert "ast.parse(" in inspect.getsource(importlib.import_module(module))

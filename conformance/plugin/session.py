@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +256,10 @@ class Session:
             if len(self.ledger.errors) == errors:
                 return status
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
+        """Writes the summary behind pytest's own, so that it is the last screen."""
+        yield
         if lines := self._lines or [(error, {"red": True}) for error in self.ledger.errors]:
             terminalreporter.section("conformance", sep="=")
         for text, markup in lines:

@@ -1,114 +1,171 @@
-"""Groups violations by cause, so that one mistake of a server shows as one."""
+"""Lists what is broken: each rule, of 5xx answers each trigger, with the others that it may follow from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from conformance.contract.needs import NEEDS, UNBUILT
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.cells import Cell, Violation, grouped
+from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import CauseRecord
-
-Key = tuple[str, str]
+from conformance.report.evidence import Exchanges, trigger, wrong_exchange
 
 #: The rule whose violation is listed first: a client that breaks it pays twice.
 WORST = "client.retry-key"
 
+#: The rule that is broken once for each trigger, and that of the body of a refusal.
+CRASH, SHAPE = "http.no-server-error", "error.shape"
+
+
+@dataclass(eq=False)
+class _Row:
+    """The violations of a rule with one trigger, by operation, and the cells that they left unjudged."""
+
+    rule: str
+    trigger: str
+    known: bool
+    cells: dict[str, list[Violation]] = field(default_factory=dict)
+    unjudged: list[tuple[str, str]] = field(default_factory=list)
+    follows: list[_Row] = field(default_factory=list)
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, bool, int]:
+        """The most severe first: required before implied, new before known, causes before what may follow,
+        wide before narrow."""
+        implied = ALL_RULES[self.rule].level is not Level.REQUIRED
+        return self.rule not in (WORST, UNBUILT), implied, self.known, bool(self.follows), -len(self.cells)
+
+    def leads_to(self, other: _Row) -> bool:
+        """True if the other one is this, or may follow from it."""
+        return other is self or any(self.leads_to(row) for row in other.follows)
+
+
+def triggers(cell: Cell, exchanges: Exchanges) -> dict[str, list[Violation]]:
+    """The violations of a cell by what triggers them: of 5xx answers the part of the request that is odd."""
+    if cell.rule != CRASH:
+        return {"": cell.violations}
+    pairs = ((wrong_exchange(each, exchanges), each) for each in cell.violations)
+    return grouped((trigger(exchange) if exchange else "", each) for exchange, each in pairs)
+
 
 def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
-    """The causes of all violations: required before implied, new before known, wide before narrow.
-
-    Every violated cell is in exactly one cause; its consequences include cells that it left unjudged. New and
-    known violations of a rule are two causes.
-    """
-    violated = {cell.key: cell for cell in ledger.cells if cell.violations}
-    parents = {key: _parent(ledger, cell, violated) for key, cell in violated.items()}
-    _gather(violated, parents)
-    effects = list(violated.items())
+    """What is broken, the most severe first. Each violated cell is in one record, of 5xx answers in one for
+    each trigger, and each cell that was left unjudged because of it in one."""
+    rows: dict[tuple[str, str, bool], _Row] = {}
+    broken: dict[tuple[str, str], list[_Row]] = {}
+    for cell in ledger.cells:
+        for name, violations in triggers(cell, ledger.exchanges).items() if cell.violations else ():
+            key = cell.rule, name, bool(cell.known)
+            row = rows.setdefault(key, _Row(*key))
+            row.cells[cell.operation] = violations
+            broken.setdefault(cell.key, []).append(row)
+    for row in sorted(rows.values(), key=lambda row: row.order):
+        row.follows = _behind(row, rows.values(), ledger.exchanges)
     for cell in ledger.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN):
-        effects += [(key, cell) for key in [*_hindrances(ledger, cell, violated)][:1]]
-    members = grouped(((_root(key, parents)[0], bool(violated[key].known)), cell) for key, cell in effects)
-    records = []
-    for (rule, known), cells in members.items():
-        own = tuple(cell.operation for cell in cells if cell.violations and cell.rule == rule)
-        consequences = (cell.key for cell in cells if not cell.violations or cell.rule != rule)
-        record = CauseRecord(rule, own, tuple(consequences))
-        implied = ALL_RULES[rule].level is not Level.REQUIRED
-        records.append(((rule not in (WORST, UNBUILT), implied, known, -len(own)), record))
-    return tuple(record for _, record in sorted(records, key=lambda pair: pair[0]))
-
-
-def _gather(violated: Mapping[Key, Cell], parents: dict[Key, Key | None]) -> None:
-    """Extends a cause found on some operations to the others, where one mistake breaks different rules on
-    different operations.
-
-    A rule explained by another, itself broken on several operations, on at least half of its own, follows it
-    on the rest. If it breaks alone on most operations, it becomes the cause of the other instead.
-    """
-    broken = grouped((key[0], key) for key in violated)
-    for rule, cells in broken.items():
-        for other in ALL_RULES[rule].follows:
-            explained = [key for key in cells if parents[key] == (other, key[1])]
-            alone = [key for key in cells if parents[key] is None]
-            if other == "error.shape" or not explained or not alone:
-                continue
-            if len({violated[key].known for key in (*cells, *broken[other])}) > 1:
-                continue
-            if len(explained) >= len(alone) and len(broken[other]) > 1:
-                parents.update(dict.fromkeys(alone, (other, explained[0][1])))
-            elif len(alone) > len(explained) == len(broken[other]):
-                parents.update(dict.fromkeys(explained) | {(other, key[1]): key for key in explained})
-
-
-def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
-    """The end of a chain of parents; in a cycle, the same element from everywhere."""
-    chain = [key]
-    while (parent := parents[key]) is not None:
-        if parent in chain:
-            return min(chain[chain.index(parent) :])
-        chain.append(parent)
-        key = parent
-    return key
-
-
-def _behind(
-    ledger: Ledger, cell: Cell, effect: Violation | Unclear, violated: Mapping[Key, Cell]
-) -> Iterator[Key]:
-    """The violated cells of the rule that a check names as the cause: those of the operations that its
-    evidence shows, without evidence that of its own. For a server error, the evidence must show one."""
-    crashes = effect.cause == "http.no-server-error"
-    if not effect.exchanges and not crashes and (effect.cause, cell.operation) in violated:
-        yield effect.cause, cell.operation
-    for number in effect.exchanges:
-        exchange = ledger.exchanges.get(number)
-        if exchange is None or (crashes and exchange.status is not None and exchange.status < 500):
-            continue
-        if (effect.cause, exchange.operation) in violated:
-            yield effect.cause, exchange.operation or ""
-
-
-def _hindrances(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Iterator[Key]:
-    """The violated cells that kept a cell from being judged."""
-    for unclear in cell.unclear or filter(None, [cell.no_occasion]):
-        yield from _behind(ledger, cell, unclear, violated)
-    if cell.verdict is Verdict.NOT_RUN and not ledger.narrowed:
-        needed = ((UNBUILT, name) for name in (*NEEDS[cell.operation], cell.operation))
-        yield from (key for key in needed if key in violated)
-
-
-def _parent(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Key | None:
-    """The violated cell that explains this one; None if it is a cause itself."""
-    first = cell.violations[0]
-    follows = (
-        (rule, cell.operation)
-        for rule in ALL_RULES[cell.rule].follows
-        if rule != "error.shape" or first.without_error_body
+        for row in [*_hindrances(ledger, cell, broken)][:1]:
+            row.unjudged.append(cell.key)
+    order = sorted(rows.values(), key=lambda row: row.order)
+    return tuple(
+        CauseRecord(
+            row.rule,
+            tuple(row.cells),
+            tuple(row.unjudged),
+            row.trigger,
+            tuple(sorted(order.index(each) + 1 for each in row.follows)),
+        )
+        for row in order
     )
-    for key in (*_behind(ledger, cell, first, violated), *follows):
-        # A known failure and a new one do not explain one another.
-        if key in violated and key != cell.key and bool(violated[key].known) == bool(cell.known):
-            return key
-    return None
+
+
+def _behind(row: _Row, rows: Iterable[_Row], exchanges: Exchanges) -> list[_Row]:
+    """The rows that explain each violation of a row; none if some violation is left."""
+    found: dict[_Row, None] = {}
+    for operation, violations in row.cells.items():
+        others = [other for other in rows if operation in other.cells and other.known == row.known]
+        for violation in violations:
+            explains = (
+                other
+                for other in others
+                if not row.leads_to(other) and _explains(other, operation, row, violation, exchanges)
+            )
+            if (other := next(explains, None)) is None:
+                return []
+            found[other] = None
+    return list(found)
+
+
+def _explains(other: _Row, operation: str, row: _Row, violation: Violation, exchanges: Exchanges) -> bool:
+    """True if a violation has the exchange of one of another row that it is said to follow from, or its
+    symptom."""
+    symptom = _symptom(row.rule, violation, exchanges)
+    refused = symptom.startswith("401") and not row.rule.startswith("auth.")
+    said = {*ALL_RULES[row.rule].follows, violation.cause}
+    if other.rule not in said and not (refused and other.rule.startswith("auth.")):
+        return False
+    return any(
+        (symptom and symptom == _symptom(other.rule, each, exchanges))
+        or {*violation.exchanges[:1]} & {*each.exchanges}
+        for each in other.cells[operation]
+    )
+
+
+def _symptom(rule: str, violation: Violation, exchanges: Exchanges) -> str:
+    """How the server went wrong, in a word; empty if there is no telling."""
+    exchange = wrong_exchange(violation, exchanges)
+    if rule == SHAPE or violation.without_error_body:
+        return "error body"
+    if exchange is None:
+        return ""
+    if exchange.status is None or exchange.status >= 500:
+        return trigger(exchange)
+    refused = exchange.status == 401 and not exchange.call.get("auth")
+    return f"401 {error_code(exchange)}" if refused else f"{exchange.status // 100}xx"
+
+
+def error_code(exchange: ExchangeRecord) -> str:
+    """The error code of an answer; empty without one."""
+    try:
+        code = json.loads(exchange.response_body.text or "")["error"]["code"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return ""
+    return code if isinstance(code, str) else ""
+
+
+def _hindrances(ledger: Ledger, cell: Cell, broken: Mapping[tuple[str, str], list[_Row]]) -> Iterator[_Row]:
+    """The rows that kept a cell from being judged: of the rule that a check names, on the operations that its
+    evidence shows, without evidence on its own; and those of the same refusal of a valid request."""
+    for unclear in cell.unclear or filter(None, [cell.no_occasion]):
+        if not unclear.exchanges and unclear.cause != CRASH:
+            yield from broken.get((unclear.cause, cell.operation), ())
+        for exchange in filter(None, map(ledger.exchanges.get, unclear.exchanges)):
+            yield from _refusing(ledger, unclear, exchange, broken)
+    if cell.verdict is Verdict.NOT_RUN and not ledger.narrowed:
+        for name in (*NEEDS[cell.operation], cell.operation):
+            yield from broken.get((UNBUILT, name), ())
+
+
+def _refusing(
+    ledger: Ledger,
+    unclear: Unclear,
+    exchange: ExchangeRecord,
+    broken: Mapping[tuple[str, str], list[_Row]],
+) -> Iterator[_Row]:
+    """The rows behind an answer that shows nothing."""
+    crashed = exchange.status is None or exchange.status >= 500
+    for row in broken.get((unclear.cause, exchange.operation or ""), ()):
+        if unclear.cause != CRASH or (crashed and row.trigger in ("", trigger(exchange))):
+            yield row
+    if unclear.cause or crashed or (exchange.status or 0) < 400:
+        return
+    answer = exchange.status, error_code(exchange)
+    for (_, operation), rows in broken.items():
+        for row in rows if operation == exchange.operation else ():
+            shown = (wrong_exchange(each, ledger.exchanges) for each in row.cells[operation])
+            if any(each and (each.status, error_code(each)) == answer for each in shown):
+                yield row

@@ -125,14 +125,21 @@ class KnownFailureRecord(msgspec.Struct, frozen=True):
 
 
 class CauseRecord(msgspec.Struct, frozen=True):
-    """A broken rule, and the cells of other rules that were broken, or not judged, because of it."""
+    """A broken rule, and the cells that could not be judged because of it."""
 
     rule: Annotated[str, says("The rule that is broken.")]
     operations: Annotated[tuple[str, ...], says("The operations on which it is broken.")]
     consequences: Annotated[
         tuple[tuple[str, str], ...],
-        says("Rule and operation of cells that were broken, or could not be judged, because of this one."),
+        says("Rule and operation of cells that could not be judged because of it."),
     ]
+    trigger: Annotated[
+        str, says("Of answers with 5xx the part of the request that is odd; empty for other rules.")
+    ] = ""
+    may_follow: Annotated[
+        tuple[int, ...],
+        says("The numbers, from 1, of those that may be the cause of this one; empty if it is one itself."),
+    ] = ()
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -155,7 +162,10 @@ class Document(msgspec.Struct, frozen=True):
     cells: Annotated[list[Cell], says("One for each rule on each operation that it is about.")]
     causes: Annotated[
         tuple[CauseRecord, ...],
-        says("The violations by what caused them, the most severe first; every violated cell is in one."),
+        says(
+            "The broken rules, of 5xx each trigger, the most severe first; every violated cell is in one. "
+            "What may follow from another stands behind the others, which are the causes that are counted."
+        ),
     ]
     known_failures: Annotated[
         tuple[KnownFailureRecord, ...], says("The entries of the list of known failures, as they stand.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -37,6 +38,32 @@ def probe(violation: Violation, exchanges: Exchanges) -> tuple[str, str]:
         return purpose, expected.removeprefix(f"{purpose}: ")
     what, _, rest = expected.partition(": ")
     return purpose, rest if rest and purpose.endswith(what) else expected
+
+
+#: A segment of a path or a query that no usual client sends.
+_ODD = re.compile(r"%(?!2[0-9A-F])|[^\w.~:@%+=&,\[\]-]|[\w-]{80}", re.ASCII)
+
+_UUID = re.compile("[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def trigger(exchange: ExchangeRecord) -> str:
+    """The part of a request that is odd, in words, by which 5xx answers are told apart."""
+    call, body = exchange.call, exchange.request_body.text or ""
+    path, _, query = exchange.target.partition("?")
+    if "simultaneous" in exchange.purpose or "at once" in exchange.purpose:
+        return "simultaneous requests"
+    key = call.get("idempotency_key")
+    tests = {
+        "a NUL": "%00" in exchange.target or "\\u0000" in body or "\0" in body,
+        "a header": bool(call.get("headers")),
+        "an authentication header": bool(call.get("auth")),
+        "the Content-Type": "content_type" in call,
+        "the Idempotency-Key": exchange.method == "POST" and not (key and _UUID.fullmatch(key)),
+        "the path": any(map(_ODD.search, path.split("/"))),
+        "the query": bool(query),
+    }
+    usual = "the body" if exchange.request_body.size else "the method or the path"
+    return next((name for name, holds in tests.items() if holds), usual)
 
 
 def document_exchanges(cells: Iterable[Cell], exchanges: Exchanges) -> dict[int, ExchangeRecord]:

@@ -91,8 +91,8 @@ def _values(document: Document) -> dict[str, Any]:
     cards = {cause.anchor: evidence.card(cause) for cause in causes}
     anchors = {
         key: cause.anchor
-        for cause in causes
-        for key in (*(cell.key for cell in cause.cells), *cause.record.consequences)
+        for cause in reversed(causes)
+        for key in (*cause.record.consequences, *(cell.key for cell in cause.cells))
     }
     observed: dict[tuple[str, str], dict[str, list[str]]] = {}
     for (rule, operation, question), answer in choices(document.cells).items():

@@ -65,12 +65,14 @@ def _section(section: Section) -> Iterator[str]:
     yield from (f"### {section.title}", "")
     items = section.items[:MOST]
     for item in items:
+        number = f"{item.cause.number}. " if item.cause else ""
         if section.brief:
-            yield f"- {plain(item.text)}: {'; '.join(f'{fact.label} {_text(fact)}' for fact in item.brief)}"
+            brief = "; ".join(f"{fact.label} {_text(fact)}" for fact in item.brief)
+            yield f"- {plain(number + item.text)}: {brief}"
             continue
         folded = item.cause is not None
         if folded:
-            yield from ("<details>", f"<summary>{item.text}</summary>", "")
+            yield from ("<details>", f"<summary>{number}{item.text}</summary>", "")
             yield from (plain(item.note), "") if item.note else ()
         else:
             yield f"- {plain(item.text)}"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance._text import count, listed, one_line, visible
 from conformance.contract.rules import Rule
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
+from conformance.report.causes import triggers
 from conformance.report.commands import reproduction
 from conformance.report.document import CauseRecord, Document
 from conformance.report.evidence import probe
-from conformance.report.verdict import gating
+from conformance.report.verdict import gating, name_of
 
 #: Number of further violations of a cause, and of rules in a line, that a short report names.
 FURTHER, NAMES = 4, 4
@@ -69,14 +70,13 @@ class Section:
 #: The sections, the most urgent first.
 _SECTIONS = (
     Section("errors", "Errors of the suite itself", "suite"),
-    Section("broken", "What is broken", "bad"),
+    Section("broken", "Violations", "bad"),
     Section("stale", "Known failures to delete", "bad"),
     Section(
         "warnings",
         "Warnings",
         "unsure",
         "The specification implies these rules, it does not state them.",
-        True,
     ),
     Section("known", "Known failures", "unsure", brief=True),
     Section(
@@ -91,7 +91,21 @@ _SECTIONS = (
 def sections(document: Document) -> list[Section]:
     """The sections that have something to say."""
     items = grouped(_items(document))
-    return [replace(each, items=tuple(items[each.name])) for each in _SECTIONS if each.name in items]
+    return [
+        replace(each, items=(own := tuple(items[each.name])), title=f"{each.title}{_numbers(own)}")
+        for each in _SECTIONS
+        if each.name in items
+    ]
+
+
+def _numbers(items: Sequence[Item]) -> str:
+    """How many violations are causes, in words; empty of other items."""
+    records = [item.cause.record for item in items if item.cause]
+    if not records:
+        return ""
+    later = sum(bool(record.may_follow) for record in records)
+    causes = count(len(records) - later, "cause")
+    return f": {causes}, and {count(later, 'rule')} that may follow" if later else f": {causes}"
 
 
 def _items(document: Document) -> Iterator[tuple[str, Item]]:
@@ -102,6 +116,11 @@ def _items(document: Document) -> Iterator[tuple[str, Item]]:
         yield name, _violation(document, cause)
     yield from (("stale", item) for item in _stale(document))
     yield from (("inconclusive", item) for item in _inconclusive(document))
+
+
+def sections_of(rule: Rule, operations: Sequence[str]) -> tuple[str, ...]:
+    """The sections of the specification that a rule rests on."""
+    return rule.section
 
 
 def where(operations: Sequence[str], every: Sequence[str]) -> str:
@@ -116,14 +135,19 @@ def where(operations: Sequence[str], every: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause with its cells; `failing`: it, or a consequence of it, fails the run. `anchor` names it on a
-    page."""
+    """A record of what is broken: its number, its cells, and their violations by operation; `failing`: it
+    fails the run. `anchor` names it on a page."""
 
+    number: int
     record: CauseRecord
     rule: Rule
     cells: tuple[Cell, ...]
+    violations: Mapping[str, Sequence[Violation]]
     failing: bool
-    anchor: str
+
+    @property
+    def anchor(self) -> str:
+        return f"cause-{self.number}"
 
     @property
     def known(self) -> str:
@@ -133,32 +157,32 @@ class Cause:
     @property
     def first(self) -> Violation:
         """The representative violation."""
-        return self.cells[0].violations[0]
+        return self.violations[self.cells[0].operation][0]
 
 
 def _causes(document: Document) -> Iterator[Cause]:
-    """The causes of all violations, in the order of the document."""
+    """What is broken, in the order of the document."""
     cells = {cell.key: cell for cell in document.cells}
     rules, levels = {rule.id: rule for rule in document.rules}, gating(document.verdict.fail_on)
-    named: Counter[str] = Counter()
-    for record in document.causes:
+    for number, record in enumerate(document.causes, 1):
         own = tuple(cells[record.rule, operation] for operation in record.operations)
-        failing = any(
-            cell.violations and not cell.known and rules[cell.rule].level in levels
-            for cell in (*own, *(cells[key] for key in record.consequences))
-        )
-        named[record.rule] += 1
-        suffix = f"-{named[record.rule]}" if named[record.rule] > 1 else ""
-        yield Cause(record, rules[record.rule], own, failing, f"cause-{record.rule}{suffix}")
+        violations = {
+            cell.operation: triggers(cell, document.exchanges).get(record.trigger, cell.violations)
+            for cell in own
+        }
+        rule = rules[record.rule]
+        yield Cause(number, record, rule, own, violations, rule.level in levels and not own[0].known)
 
 
 def _violation(document: Document, cause: Cause) -> Item:
-    rule = cause.rule
-    place = where(cause.record.operations, document.operations)
+    rule, record = cause.rule, cause.record
+    place = where(record.operations, document.operations)
     facts = tuple(_facts(document, cause))
     says = any(fact.label == "expected" and fact.text == one_line(rule.statement) for fact in facts)
-    title = f"{rule.id} on {place} ({rule.level}, section {listed(rule.section, NAMES)})"
-    return Item(title, facts, "" if says else rule.statement, cause)
+    sections = listed(sections_of(rule, record.operations), NAMES)
+    title = f"{name_of(record)} on {place} ({rule.level}, section {sections})"
+    follows = f"; may follow from {listed(map(str, record.may_follow))}" if record.may_follow else ""
+    return Item(title + follows, facts, "" if says else rule.statement, cause)
 
 
 def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
@@ -185,12 +209,12 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
             listed(cause.record.operations, NAMES),
             links=tuple((f"{cause.rule.id}@{name}", name) for name in cause.record.operations),
         )
-    if led_to := grouped(cause.record.consequences):
+    if unjudged := grouped(cause.record.consequences):
         yield Fact(
-            "led to",
-            f"{count(len(cause.record.consequences), 'more cell')} of {listed(led_to, NAMES)}",
+            "not judged",
+            f"{count(len(cause.record.consequences), 'cell')} of {listed(unjudged, NAMES)}, because of this",
             links=tuple(
-                (rule, f"{rule} ({where(names, document.operations)})") for rule, names in led_to.items()
+                (rule, f"{rule} ({where(names, document.operations)})") for rule, names in unjudged.items()
             ),
         )
 
@@ -215,10 +239,10 @@ def _further(document: Document, cause: Cause) -> Iterator[Fact]:
 
     firsts: dict[str, list[str]] = {}
     rest: dict[str, list[str]] = {}
-    for cell in cause.cells:
-        for several in grouped((each.check, each) for each in cell.violations).values():
+    for operation, violations in cause.violations.items():
+        for several in grouped((each.check, each) for each in violations).values():
             for at, violation in enumerate(several):
-                (rest if at else firsts).setdefault(line(violation), []).append(cell.operation)
+                (rest if at else firsts).setdefault(line(violation), []).append(operation)
     own = line(cause.first)
     for number, (text, operations) in enumerate(((firsts | rest) | firsts).items()):
         if text != own:

@@ -32,7 +32,7 @@ _FAINT = {"light": True}
 _YELLOW = {"yellow": True}
 
 #: Labels of facts in faint text.
-_ASIDE = frozenset({"operations", "rules", "led to"})
+_ASIDE = frozenset({"operations", "rules", "not judged"})
 
 #: Tone of a verdict or a section -> colour.
 _COLOURS: dict[str, Markup] = {
@@ -91,16 +91,15 @@ def _section(section: Section, verbose: bool) -> Iterator[Row]:
     yield Row("")
     yield Row(section.title, heading)
     items = section.items if verbose else section.items[:MOST]
-    for number, item in enumerate(items, 1):
+    for item in items:
+        title = f"{item.cause.number}. {item.text}" if item.cause else f"   {item.text}"
         if section.brief and not verbose:
             texts = "; ".join(f"{fact.label} {fact.text}" for fact in item.brief)
-            yield Row(f"   {item.text}: {texts}")
+            yield Row(f"{title}: {texts}")
             continue
         if item.cause:
             yield Row("")
-        yield Row(
-            f"{number}. {item.text}" if item.cause else f"   {item.text}", heading if item.cause else {}
-        )
+        yield Row(title, heading if item.cause else {})
         if verbose and item.note:
             yield Row(f"   {item.note}")
         for fact in item.facts:

@@ -27,6 +27,11 @@ def gating(fail_on: Level) -> tuple[Level, ...]:
     return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
 
 
+def name_of(cause: CauseRecord) -> str:
+    """The name of what is broken: its rule, with what triggers it."""
+    return f"{cause.rule} ({cause.trigger})" if cause.trigger else cause.rule
+
+
 @dataclass(frozen=True)
 class Decision:
     """The verdict of a run, from its ledger, in which known failures are marked.
@@ -148,15 +153,15 @@ class Decision:
         """The numbers of broken rules, operations, cells and causes, and the first causes."""
         keys = {cell.key for cell in self.violations}
         rules, operations = ({key[part] for key in keys} for part in (0, 1))
-        roots = [
-            cause.rule
+        causes = [
+            name_of(cause)
             for cause in self.causes
-            if keys & {*((cause.rule, name) for name in cause.operations), *cause.consequences}
+            if not cause.may_follow and keys & {(cause.rule, name) for name in cause.operations}
         ]
         cells = f", {count(len(keys), 'cell')}" if len(keys) > 1 else ""
-        origin = f", from {count(len(roots), 'cause')}" if len(roots) > 1 or len(rules) > 1 else ""
+        origin = f", from {count(len(causes), 'cause')}" if len(causes) > 1 or len(rules) > 1 else ""
         where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"
-        return f"{where}{cells}{origin} ({listed(roots, 4)})"
+        return f"{where}{cells}{origin} ({listed(causes, 4)})"
 
     @property
     def _gap(self) -> str:
@@ -181,8 +186,8 @@ class Decision:
             notes.append(self._lost)
         warnings = [cell for cell in ledger.with_verdict(Verdict.WARNING) if not cell.known]
         if self.fail_on is Level.REQUIRED and warnings:
-            several = count(len(warnings), "warning")
-            notes.append(f"{several} on {_rules(warnings)} that the specification only implies")
+            several = f"{count(len(_keys(warnings)), 'warning')}, {count(len(warnings), 'cell')}"
+            notes.append(f"{several}: rules that the specification only implies")
         if self.known and name not in ("known failures", "partial"):
             notes.append(count(len(self.known), "known failure"))
         if self.excused:
@@ -198,5 +203,9 @@ class Decision:
         return notes
 
 
+def _keys(cells: Iterable[Cell]) -> set[str]:
+    return {cell.rule for cell in cells}
+
+
 def _rules(cells: Iterable[Cell]) -> str:
-    return count(len({cell.rule for cell in cells}), "rule")
+    return count(len(_keys(cells)), "rule")

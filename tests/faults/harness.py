@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 
@@ -74,7 +76,11 @@ class Outcome:
     @property
     def causes(self) -> dict[str, list[str]]:
         """Returns the rules that a report names as causes, with the operations on which they are broken."""
-        return {cause.rule: list(cause.operations) for cause in causes(self.ledger)}
+        found = [each for each in causes(self.ledger) if not each.may_follow]
+        return {
+            each.rule: [name for other in found if other.rule == each.rule for name in other.operations]
+            for each in found
+        }
 
     def shows(self, fault: Fault) -> bool:
         """Returns True if the fault's rule is broken, or not judged because of a rule in `also`."""
@@ -86,6 +92,26 @@ class Outcome:
 def run_on_fault(behaviour: Behaviour) -> Run:
     """Starts a run against a new server of a behaviour, which may drop answers."""
     return run_on(behaviour, LossyTransport)
+
+
+def together(faults: Iterable[Fault]) -> Behaviour:
+    """Returns one server with several faults, each of another operation, as it is broken there only. Raises
+    ValueError for two of one operation, or one that breaks operations beside its own."""
+    broken: dict[str | None, Behaviour] = {}
+    for fault in faults:
+        if fault.operation in broken or fault.behaviour.everywhere:
+            raise ValueError(f"no server has this one beside the others: {fault.id}")
+        broken[fault.operation] = fault.make()
+    sound = Behaviour()
+
+    def chosen(name: str) -> Any:
+        return lambda _, ctx, *args, **named: getattr(broken.get(ctx.operation, sound), name)(
+            ctx, *args, **named
+        )
+
+    names = [name for name, method in inspect.getmembers(Behaviour, inspect.isfunction) if name[0] != "_"]
+    together: type[Behaviour] = type("Together", (Behaviour,), {name: chosen(name) for name in names})
+    return together()
 
 
 def checks_of(rule: str, operation: str) -> list[CheckDefinition]:

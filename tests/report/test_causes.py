@@ -6,42 +6,108 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 
 from conformance.contract.rules import RULES, Level
+from conformance.judge.cells import Violation
 from conformance.judge.ledger import Ledger
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report.causes import causes
+from conformance.report.html import pieces
+from conformance.report.markdown import markdown
+from conformance.report.sections import sections
+from conformance.report.terminal import summary
 from tests.support.drawn_runs import runs
-from tests.support.report_samples import exchange, judged, keep, whole_run
+from tests.support.report_samples import document, exchange, judged, keep, whole_run
 
 
-def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
+def follows(results: Ledger) -> dict[str, list[str]]:
+    """Returns each broken rule with those that it may follow from."""
+    records = causes(results)
+    return {one.rule: [records[number - 1].rule for number in one.may_follow] for one in records}
+
+
+def test_what_may_follow_is_named_with_its_cause_where_that_explains_it_on_each_operation() -> None:
     replay, idempotent = "auth.nonce-replay", "auth.nonce-replay-idempotent"
-    broken = [(replay, "createAccount"), (idempotent, "createAccount"), (idempotent, "createWallet")]
-    records = causes(whole_run(dict.fromkeys(broken, Verdict.FAILED)))
-    assert {(one.rule, one.operations, one.consequences) for one in records} == {
-        (replay, ("createAccount",), ((idempotent, "createAccount"),)),
-        (idempotent, ("createWallet",), ()),
+    broken = [
+        judged(rule, operation, Verdict.FAILED, exchanges=[1])
+        for rule, operation in ((replay, "createAccount"), (idempotent, "createAccount"))
+    ]
+    results = whole_run(None, *broken)
+    keep(results, exchange(1))
+    assert follows(results) == {replay: [], idempotent: [replay]}
+    elsewhere = judged(idempotent, "createWallet", Verdict.FAILED, exchanges=[1])
+    results = whole_run(None, *broken, elsewhere)
+    keep(results, exchange(1))
+    assert follows(results) == {replay: [], idempotent: []}
+
+
+def test_another_symptom_is_another_cause() -> None:
+    results = whole_run(
+        None,
+        judged("auth.nonce-replay", "createAccount", Verdict.FAILED, exchanges=[1]),
+        judged("auth.nonce-replay-idempotent", "createAccount", Verdict.FAILED, exchanges=[2]),
+    )
+    keep(results, exchange(1), exchange(2, status=422))
+    assert follows(results) == {"auth.nonce-replay": [], "auth.nonce-replay-idempotent": []}
+
+
+def test_a_refused_signature_of_a_probe_is_grouped_by_its_reason() -> None:
+    refusal = b'{"error": {"type": "authentication_error", "code": "invalid_signature", "message": "No."}}'
+    results = whole_run(
+        None,
+        judged("auth.query-as-sent", "listAccounts", Verdict.FAILED, exchanges=[1]),
+        judged("tenancy.unknown-parent", "listAccounts", Verdict.FAILED, exchanges=[2]),
+        judged("tenancy.foreign-parent", "listAccounts", Verdict.FAILED, exchanges=[3]),
+    )
+    keep(results, *(exchange(number, refusal, 401) for number in (1, 2)), exchange(3, b"{}", 404))
+    assert follows(results) == {
+        "auth.query-as-sent": [],
+        "tenancy.unknown-parent": ["auth.query-as-sent"],
+        "tenancy.foreign-parent": [],
     }
 
 
+def test_server_errors_are_grouped_by_what_triggers_them() -> None:
+    crash = "http.no-server-error"
+    cell = judged(crash, "createAccount", Verdict.FAILED, exchanges=[1])
+    second, third = (Violation(f"probe {number}: below 500", "500", (number,)) for number in (2, 3))
+    results = whole_run(None, replace(cell, violations=[*cell.violations, second, third]))
+    usual = exchange(1, status=500)
+    headers = usual.call.but(headers=(("Accept", "text/html"),))
+    keep(
+        results,
+        exchange(1, status=500, request_body=b'{"name": "a\\u0000b"}'),
+        exchange(2, status=500, call=headers),
+        exchange(3, status=500, request_body=b'{"name": "a\\u0000b"}'),
+    )
+    report = document(results)
+    assert [(one.rule, one.trigger) for one in report.causes] == [(crash, "a NUL"), (crash, "a header")]
+    [broken] = sections(report)
+    assert [item.cause and len(item.cause.violations["createAccount"]) for item in broken.items] == [2, 1]
+    assert "from 2 causes (http.no-server-error (a NUL) and http.no-server-error (a header))" in (
+        report.verdict.sentence
+    )
+
+
 @pytest.mark.parametrize(
-    ("verdict", "broken", "status", "operation", "consequence"),
+    ("broken", "status", "consequence"),
     [
-        (Verdict.INCONCLUSIVE, "createAccount", 500, "createAccount", True),
-        (Verdict.FAILED, "createAccount", 500, "createAccount", True),
-        (Verdict.FAILED, "createAccount", None, "createAccount", True),
+        ("createAccount", 500, True),
+        ("createAccount", None, True),
         # The evidence shows another operation, or no server error.
-        (Verdict.INCONCLUSIVE, "createWallet", 500, "createAccount", False),
-        (Verdict.FAILED, "listWallets", 500, "createAccount", False),
-        (Verdict.FAILED, "createAccount", 204, "createAccount", False),
+        ("createWallet", 500, False),
+        ("createAccount", 204, False),
     ],
 )
-def test_a_consequence_shows_the_operation_and_the_symptom_of_its_cause(
-    verdict: Verdict, broken: str, status: int | None, operation: str, consequence: bool
+def test_what_was_not_judged_shows_the_operation_and_the_symptom_of_its_cause(
+    broken: str, status: int | None, consequence: bool
 ) -> None:
-    followed = judged("list.walk", "listWallets", verdict, cause="http.no-server-error", exchanges=[1])
-    results = whole_run({("http.no-server-error", broken): Verdict.FAILED}, followed)
+    unclear = judged(
+        "list.walk", "listWallets", Verdict.INCONCLUSIVE, cause="http.no-server-error", exchanges=[1]
+    )
+    results = whole_run({("http.no-server-error", broken): Verdict.FAILED}, unclear)
     keep(results, exchange(1, status=status))
     led_to = [rule for cause in causes(results) for rule, _ in cause.consequences]
     assert led_to == ["list.walk"] * consequence
@@ -54,26 +120,71 @@ def test_a_consequence_without_evidence_is_of_its_own_operation(broken: str, con
     assert bool(record.consequences) == consequence
 
 
+def test_a_refusal_of_a_valid_request_that_is_a_finding_needs_no_other_remedy() -> None:
+    refusal = b'{"error": {"type": "validation_error", "code": "invalid_field", "message": "No."}}'
+    remedy = Unclear("the valid createAccount was answered 422", remedy="Raise that limit.", exchanges=(2,))
+    broken = judged("create.echo", "createAccount", Verdict.FAILED, exchanges=[1])
+    for status, found in ((422, True), (400, False)):
+        unclear = judged("list.walk", "listAccounts", Verdict.INCONCLUSIVE, unclear=remedy)
+        results = whole_run(None, broken, unclear)
+        keep(results, exchange(1, refusal, 422), exchange(2, refusal, status))
+        [record] = causes(results)
+        assert bool(record.consequences) == found
+        assert ("Raise that limit." in markdown(document(results))) != found
+
+
 def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
-    shape = {("error.shape", "listAccounts"): Verdict.FAILED}
+    shape = judged("error.shape", "listAccounts", Verdict.FAILED)
     key, got = ("auth.signature", "listAccounts"), "401 without error type and code"
     unshaped = judged(*key, Verdict.FAILED, got=got, without_error_body=True)
     accepted = judged(*key, Verdict.FAILED, got="200 with a JSON body")
-    assert [cause.rule for cause in causes(whole_run(shape, unshaped))] == ["error.shape"]
-    assert {cause.rule for cause in causes(whole_run(shape, accepted))} == {"error.shape", "auth.signature"}
+    assert follows(whole_run(None, shape, unshaped)) == {"error.shape": [], key[0]: ["error.shape"]}
+    assert follows(whole_run(None, shape, accepted)) == {"error.shape": [], key[0]: []}
+
+
+def test_a_warning_stands_under_the_warnings_and_all_numbers_agree() -> None:
+    """Whatever it may follow from."""
+    results = whole_run(
+        None,
+        judged("idempotency.replay", "createPayout", Verdict.FAILED, exchanges=[1]),
+        judged("payout.race", "createPayout", Verdict.WARNING, exchanges=[1]),
+        judged("idempotency.race", "createPayout", Verdict.FAILED, exchanges=[1]),
+        judged("wallet.race", "createWallet", Verdict.FAILED, exchanges=[1]),
+    )
+    keep(results, exchange(1))
+    report = document(results)
+    broken, warnings = sections(report)
+    assert [item.text.partition(" ")[0] for item in warnings.items] == ["payout.race"]
+    assert warnings.items[0].text.endswith("; may follow from 1")
+    assert {fact.label for fact in warnings.items[0].facts} >= {"expected", "got", "reproduce"}
+    assert "1 warning, 1 cell: rules that the specification only implies" in report.verdict.notes
+    assert [item.cause and item.cause.number for item in broken.items] == [1, 2, 3]
+    assert broken.title == "Violations: 2 causes, and 1 rule that may follow"
+    assert "it breaks 3 rules on 2 operations, 3 cells, from 2 causes" in report.verdict.sentence
+    assert sum(not one.may_follow for one in report.causes) == 2
+    text = "\n".join(line for line, _ in summary(report, folder=None, width=100, verbose=False))
+    for words in (broken.title, "2 causes", *(f"{number}. " for number in range(1, 5))):
+        assert words in text, words
+        assert words in markdown(report), words
+        assert words in "".join(pieces(report)), words
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
-def test_every_violation_is_in_exactly_one_cause(run: tuple[Ledger, dict[str, Any]]) -> None:
+def test_every_violation_is_named_once_and_follows_from_a_cause(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, _ = run
     records = causes(results)
-    keys = [
-        *((one.rule, operation) for one in records for operation in one.operations),
-        *(key for one in records for key in one.consequences if results.cell(*key).violations),
-    ]
-    assert sorted(keys) == sorted(cell.key for cell in results.cells if cell.violations)
+    keys = {(one.rule, operation) for one in records for operation in one.operations}
+    assert keys == {cell.key for cell in results.cells if cell.violations}
     assert all(one.operations for one in records)
+    unjudged = [key for one in records for key in one.consequences]
+    assert len({*unjudged}) == len(unjudged) and not [
+        key for key in unjudged if results.cell(*key).violations
+    ]
+    for one in records:
+        while one.may_follow:
+            one = records[one.may_follow[0] - 1]
+    assert not records or not records[0].may_follow
 
 
 def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> None:

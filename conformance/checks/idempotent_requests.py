@@ -20,13 +20,13 @@ INVALID = "invalid_idempotency_key"
 #: Error type and code of a used key with another body.
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 
-#: Spaces before the first member of a body, few enough for front ends.
-_SPACES = 3000
+#: Spaces on either side of the members of a body: more than a kilobyte, and few enough for front ends.
+_SPACES = 1500
 
 
 def padded(body: bytes) -> bytes:
-    """Inserts white space before the first member of a JSON object."""
-    return body[:1] + b" " * _SPACES + body[1:]
+    """Inserts white space before the first member of a JSON object, and behind the last."""
+    return body[:1] + b" " * _SPACES + body[1:-1] + b" " * _SPACES + body[-1:]
 
 
 def with_letters(variant: str = "") -> str:
@@ -49,8 +49,8 @@ def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary")
 class IdempotentRequest:
     """A valid POST that was accepted: `exchange` is its answer, `call` has its key and body.
 
-    The body is the sample and the fixture a new one unless set; a `spaced` body begins with white space.
-    `exchange` may have been sent before. Raises Inconclusive when the server refuses the request."""
+    The body is the sample and the fixture a new one unless set; a `spaced` body begins and ends with white
+    space. `exchange` may have been sent before. Raises Inconclusive when the server refuses the request."""
 
     def __init__(
         self,

@@ -157,8 +157,14 @@ def _wide(known: str) -> str:
     return replaced(known, index, chr(ord(known[index]) + 0xFEE0)) if index >= 0 else ""
 
 
+def _with_inside(sign: str) -> Callable[[str], str]:
+    """Returns what puts a character before the last three of an id."""
+    return lambda known: f"{known[:-3]}{sign}{known[-3:]}" if len(known) > 3 else ""
+
+
 #: What distinguishes an id from an existing one, and how it is made; empty where such an id may exist. A
-#: server may trim the texts of a body, as the first three.
+#: server may trim the texts of a body, as the first three. Collations ignore characters without width and
+#: accents, and texts are normalized to NFKC.
 ALIKE: Mapping[str, Callable[[str], str]] = {
     "with a space behind it": lambda known: f"{known} ",
     "with a space before it": lambda known: f" {known}",
@@ -172,17 +178,21 @@ ALIKE: Mapping[str, Callable[[str], str]] = {
     ),
     "without its last character": lambda known: _sparse(known)[:-1],
     "without its prefix": lambda known: _sparse(known)[max(1, len(known) - len(known.rpartition("_")[2])) :],
+    "with a soft hyphen behind it": lambda known: f"{known}\N{SOFT HYPHEN}",
+    "with a zero-width space in it": _with_inside("\N{ZERO WIDTH SPACE}"),
+    "with an accent": _accented,
+    "with a letter of full width": _wide,
 }
 
 TRIMMED = 3
 
-#: The same, of which operations use one each in turn, children another one than their parents: collations
-#: ignore accents, percent-encoding is decoded twice, texts are normalized to NFKC, columns truncate.
+#: The same, of which operations use one each in turn, children another one than their parents:
+#: percent-encoding is decoded twice, columns truncate, white space is dropped.
 IN_TURN: Sequence[tuple[str, Callable[[str], str]]] = (
-    ("with an accent", _accented),
     ("that is percent-encoded twice", lambda known: percent_encoded(known, 0).replace("%", "%25")),
-    ("with a letter of full width", _wide),
     ("with 144 zeros behind it", lambda known: known + "0" * 144),
+    ("with a zero-width joiner in it", _with_inside("\N{ZERO WIDTH JOINER}")),
+    ("with a space in it", _with_inside(" ")),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -10,14 +11,15 @@ from typing import Any
 
 from conformance.checks.check import Check, check
 from conformance.checks.defective_bodies import judge_pair
-from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, padded, restyled
+from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, own_place, padded, restyled
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
-from conformance.contract.fields import request_fields
+from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world import samples
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import identifier
+from conformance.world.corpora.fingerprints import COLLIDING
 from conformance.world.run import Account
 from conformance.world.samples import FREE, LETTER, Body, other_end, other_value, with_long_texts
 from conformance.world.shapes import accepted_body, accepts
@@ -177,6 +179,14 @@ def _swapped(text: str) -> str:
     return text if pair is None else text[: pair.start()] + pair[0][::-1] + text[pair.end() :]
 
 
+def _holds(word: str, text: str) -> bool:
+    return word in text
+
+
+def _replaced(word: str, by: str, text: str) -> str:
+    return text.replace(word, by)
+
+
 #: Texts of valid bodies exchanged, split at another letter or respelled: equal where values are compared
 #: without names, concatenated or normalized. The last effect shows on one resource.
 _RESPELLED: Mapping[str, Callable[[Body], Body]] = {
@@ -192,6 +202,15 @@ _RESPELLED: Mapping[str, Callable[[Body], Body]] = {
     ),
     "a text in upper case": _in_text(lambda text: re.sub("[0-9A-Za-z]+", lambda word: word[0].upper(), text)),
     "two characters of a text swapped": _in_text(_swapped),
+    "two digits of the amount swapped": lambda body: {
+        name: _swapped(body[name]) for name in ("amount",) if isinstance(body.get(name), str)
+    },
+    **{
+        f"in a text {pair.reason}": _in_text(
+            functools.partial(_replaced, *pair.value), functools.partial(_holds, pair.value[0])
+        )
+        for pair in COLLIDING
+    },
 }
 
 
@@ -268,7 +287,7 @@ def test_conflict_without_body(at: Check) -> None:
 
 @check("idempotency.equivalent-body", RULE)
 def test_equivalent_body(at: Check) -> None:
-    """Records whether the same JSON with other white space or member order is a replay or a conflict. Behind
+    """Records whether the same JSON with other white space or member order is a replay or a conflict. Amid
     3000 spaces, another text, or the text under another name, is a conflict; so is no body."""
     try:
         original = IdempotentRequest(at, spaced=True)
@@ -283,12 +302,34 @@ def test_equivalent_body(at: Check) -> None:
         at.record("idempotency.equivalent-body", answer, choice=original.relation(answer))
     different: dict[str, Body | None] = {}
     if isinstance(body.get(text), str):
-        # Equal to a server that compares only the first bytes, or values without names.
-        different[f"another {text} behind much white space"] = {**body, text: other_end(body[text])}
-        renamed = {f"conformance_{name}" if name == text else name: body[name] for name in body}
-        different[f"its {text} under another name"] = renamed
+        # Equal to a server that compares only the first or last bytes, or values without names.
+        different[f"another {text} amid much white space"] = {**body, text: other_end(body[text])}
+        for spelling in (f"conformance_{text}", text.title()):
+            renamed = {spelling if name == text else name: body[name] for name in body}
+            different[f"its {text} under the name {spelling}"] = renamed
     different["no body"] = None
     for difference, other in different.items():
         what = f"a used key, but {difference}"
         answer = at.send(original.call.but(body=padded(to_json(other)) if other else None), what)
         at.refused(RULE, answer)
+    for field in request_fields(at.operation.id):
+        if field.name in FREE_TEXT and field.max_length is None:
+            _judge_long_text(at, field.name)
+
+
+#: Characters before and behind what differs in a long text: more than a kilobyte.
+_AROUND = 1100
+
+
+def _judge_long_text(at: Check, name: str) -> None:
+    """Judges that two bodies conflict that differ far from the beginning and the end of a text, if the server
+    takes a long one."""
+
+    def text(middle: str) -> str:
+        return f"{start}{middle}{'y' * _AROUND}"
+
+    start, place = f"{samples.marker()}{'x' * _AROUND}", own_place(at)
+    with contextlib.suppress(Inconclusive):
+        original = IdempotentRequest(at, place, {**place.body(at.operation.id), name: text("x")})
+        other = {**original.call.document, name: text("y")}
+        _judge_conflicts(at, [(original, f"another letter amid {2 * _AROUND} of {name}", other)])

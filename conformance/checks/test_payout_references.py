@@ -84,7 +84,7 @@ def _cases(
             bodies["default destination"] = {**bare, MEMBERS[1]: default.id}
         for what, body in bodies.items():
             yield engine.case(RULE, f"a payout that names {whose} {what}", body=to_json(body), payee=UNKNOWN)
-    for member, turn in zip(MEMBERS, IN_TURN[::2], strict=True):
+    for member, turn in zip(MEMBERS, IN_TURN[1::2], strict=True):
         for what, other in near(str(valid[member]), turn, TRIMMED):
             name = f"a payout whose {member} is {what}"
             yield engine.case(RULE, name, body=to_json({**valid, member: other}), payee=NEAR)

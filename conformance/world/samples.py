@@ -20,6 +20,7 @@ from conformance.judge.effects import plain
 from conformance.target.file import Target
 from conformance.wire.forms import letters
 from conformance.wire.messages import MISSING
+from conformance.world.corpora.fingerprints import COLLIDING
 
 Body = dict[str, Any]
 
@@ -212,11 +213,12 @@ LETTER = "\u0436"
 
 
 def with_long_texts(body: Mapping[str, Any]) -> Body:
-    """The texts of a body, lengthened by digits, punctuation and a marker, for servers that compare a prefix,
-    or letters only."""
+    """The texts of a body, lengthened by digits, punctuation, a marker and the first of colliding words, for
+    servers that compare a prefix, letters only, or a weak fingerprint."""
+    words = " ".join(pair.value[0] for pair in COLLIDING)
     return {
-        name: f"{body[name]} 12 {'& so on ' * times}{LETTER} {marker()}."
-        for name, times in (("name", 24), ("label", 24), ("note", 50), ("description", 100))
+        name: f"{body[name]} 12 {'& so on ' * times}{words} {LETTER} {marker()}."
+        for name, times in (("name", 17), ("label", 17), ("note", 43), ("description", 100))
         if isinstance(body.get(name), str)
     }
 

@@ -1,31 +1,20 @@
-"""Servers that take wrong idempotency keys, another organization's, or another body (section 5.5)."""
+"""Servers that take wrong idempotency keys, or another organization's (section 4.0)."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import re
-from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import JSON_TYPE, Response
-from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, Only, by_name, faults, of, refuse, seam, seams, wrong
-from .formats import PAYMENTS
+from .catalogue import Faulty, faults, of, refuse, seam, seams, wrong
 from .rows import (
-    MISSING,
-    always,
     before,
-    passing,
     refusing,
     refusing_otherwise,
-    shown_as,
     skipping,
     succeeded,
     where,
@@ -230,165 +219,4 @@ faults["idempotency.other-organization"] |= {
         "stored_answer", test=_used_elsewhere, each=("idempotency_key_conflict", "foreign_parent")
     ),
     "A key is one for all organizations and accounts.": seam("answer_scope", lambda ctx: ctx.operation),
-}
-
-
-# ---------------------------------------------------------------------- another body
-
-
-#: Returns what is compared of a body.
-Part = Callable[[Context], Any]
-
-
-def _texts(document: dict[str, Any], change: Callable[[str], Any]) -> dict[str, Any]:
-    """Returns a document with its texts changed."""
-    return {name: change(value) if isinstance(value, str) else value for name, value in document.items()}
-
-
-_MEANING = by_name(None, dict.fromkeys(("ctx", "document")))
-
-
-def _by_meaning(self: Any, ctx: Context) -> Any:
-    try:
-        return json.dumps(_MEANING(self, ctx, json.loads(ctx.request.body)), sort_keys=True).encode()
-    except (ValueError, ArithmeticError, AttributeError, TypeError):
-        return self.usual()
-
-
-def _document(ctx: Context) -> dict[str, Any]:
-    with contextlib.suppress(ValueError):
-        document = json.loads(ctx.request.body)
-        return document if isinstance(document, dict) else {}
-    return {}
-
-
-def _leaves(value: Any) -> list[str]:
-    """Returns the leaves of a JSON value as texts."""
-    if isinstance(value, dict):
-        return [leaf for member in value.values() for leaf in _leaves(member)]
-    return [str(value)]
-
-
-def _numbers(pattern: str) -> Part:
-    """Returns a part with texts of a pattern as numbers."""
-    return lambda ctx: sorted(
-        _texts(_document(ctx), lambda text: float(text) if re.fullmatch(pattern, text) else text).items()
-    )
-
-
-#: Kind -> what is compared of two bodies.
-FINGERPRINTS: dict[str, Part | Only] = {
-    "length": lambda ctx: str(len(ctx.request.body)),
-    "names of the fields": lambda ctx: sorted(_document(ctx)),
-    "letters in any case": lambda ctx: ctx.request.body.lower().hex(),
-    "letters of ASCII": lambda ctx: ctx.request.body.decode().encode("ascii", "replace"),
-    "ASCII letters": lambda ctx: re.sub(rb"[^A-Za-z]", b"", ctx.request.body),
-    "all but digits": lambda ctx: re.sub(rb"[0-9]", b"", ctx.request.body),
-    "letters and digits": lambda ctx: re.sub(r"[\W_]", "", ctx.request.body.decode("utf-8", "replace")),
-    "all but white space": lambda ctx: re.sub(rb"\s", b"", ctx.request.body),
-    "the first 128 bytes": lambda ctx: ctx.request.body[:128],
-    "the first 1,000 bytes": lambda ctx: ctx.request.body[:1000],
-    "the last 64 bytes": lambda ctx: ctx.request.body[-64:],
-    "the sum of the bytes": lambda ctx: sum(ctx.request.body),
-    "numerals by value": _numbers(r"[0-9]+(\.[0-9]+)?(e[0-9]+)?"),
-    "decimals by value": _numbers(r"[0-9]+(\.[0-9]+)?"),
-    "integers by value": _numbers(r"[0-9]+"),
-    "the values without names": lambda ctx: sorted(_leaves(_document(ctx))),
-    "the values, one behind the other": Only(
-        lambda ctx: "".join(_leaves(_document(ctx))), ["createBeneficiary"]
-    ),
-    "the values by name, one behind the other": Only(
-        lambda ctx: "".join(str(value) for _, value in sorted(_document(ctx).items())), ["createBeneficiary"]
-    ),
-}
-
-
-def _as(path: str, way: Any) -> Part:
-    """Returns a part with the member at a path in another way."""
-    return lambda ctx: shown_as(_document(ctx), path, way)
-
-
-def _fingerprints(operation: str) -> dict[str, Part | Only]:
-    fields = FIELDS[operation]
-    paths = [field.name for field in fields] + [
-        f"address.{name}" for field in fields for name in field.members
-    ]
-    numbers = {"account_number", "iban", "wallet_address"} & {*paths}
-    city = {"the city of the address": _as("address", lambda sent: sent["city"])}
-    return {
-        **FINGERPRINTS,
-        **{f"all but {path}": _as(path, MISSING) for path in paths},
-        **{f"the last four characters of {name}": _as(name, lambda text: str(text)[-4:]) for name in numbers},
-        **(city if "address" in paths else {}),
-    }
-
-
-faults["idempotency.conflict-equivalent"] |= {
-    "Bodies are one to a server that compares meanings.": seam(
-        "fingerprint",
-        _by_meaning,
-        each={
-            "unknown members": lambda ctx, document: {
-                name: document[name]
-                for name in document
-                if name in {field.name for field in FIELDS[ctx.operation]}
-            },
-            "spaces": lambda document: _texts(document, str.strip),
-            "defaults": Only(
-                lambda document: {"beneficiary_type": "individual", "is_default": False, **document},
-                ("createBeneficiary", "createPayoutDestination"),
-            ),
-            "nulls": Only(
-                lambda document: {name: value for name, value in document.items() if value is not None},
-                ("createBeneficiary", "createPayoutDestination", "createVirtualAccount"),
-            ),
-            "numerals": Only(
-                lambda document: shown_as(document, "amount", lambda text: str(Decimal(text).normalize())),
-                PAYMENTS,
-            ),
-            "types": Only(lambda document: {name: str(value) for name, value in document.items()}, PAYMENTS),
-        },
-    )
-}
-
-faults["idempotency.conflict"] |= {
-    "A key that was answered with its stored response once brings it for any body.": seams(
-        {
-            "replayed": lambda self, ctx, usual: self.state.update({ctx.key: True}) or usual(),
-            "same_body": lambda self, ctx, usual: usual() or ctx.key in self.state,
-        }
-    ),
-    "Another body is told from the first one for the last twenty keys only.": seams(
-        {
-            "remember": lambda self, ctx, usual: (
-                usual(),
-                ctx.first_use and self.state.setdefault("used", []).append(ctx.key),
-            ),
-            "same_body": lambda self, ctx, usual: usual() or ctx.key not in self.state.get("used", [])[-20:],
-        }
-    ),
-    "Another body under a used key is refused once, and brings the stored response the second time.": passing(
-        "same_body",
-        lambda self, ctx: self.state.get(ctx.request.body) or self.state.update({ctx.request.body: True}),
-    ),
-    "A used key is answered with the stored response whatever the body is.": passing("same_body", always),
-    "A used key without a body brings its response.": passing("same_body", lambda ctx: not ctx.request.body),
-    "A used key with another body is a new request.": skipping("on_other_body"),
-    "Two bodies that differ count as the same.": seam(
-        "fingerprint",
-        lambda ctx, value: hashlib.sha256(repr(value(ctx)).encode()).digest(),
-        each=_fingerprints,
-    ),
-    "A used key with another body is refused with another type or code, or not with 4xx.": refusing(
-        "on_other_body",
-        each=wrong(
-            "409 idempotency_error idempotency_key_conflict",
-            *("validation_error", "conflict", "400 validation_error invalid_idempotency_key", "200"),
-        ),
-    ),
-}
-
-faults["idempotency.conflict-no-body"] |= {
-    "A used key without a body brings its response when it comes with one.": passing("same_body", always),
-    "A used key without a body is performed again when it comes with one.": skipping("on_other_body"),
 }

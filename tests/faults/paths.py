@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
-from unicodedata import combining, normalize
+from unicodedata import category, combining, normalize
 from urllib.parse import unquote
 
 from conformance.contract.operations import OPERATIONS
@@ -84,6 +84,11 @@ def _newest(self: Any, ctx: Context, kind: str, identifier: str) -> str:
     return str([record["id"] for record in ctx.store.select(kind, None) if self.owned(ctx, record)][-1])
 
 
+def _collated(text: str) -> str:
+    """Returns a text as a collation compares it: without letter case, accents, width and what has none."""
+    return "".join(sign for sign in normalize("NFKD", text.lower()) if category(sign) not in ("Mn", "Cf"))
+
+
 #: Kind -> form in which ids are looked up.
 FORMS: dict[str, Form] = {
     "its beginning": like(lambda sent, known: known.startswith(sent)),
@@ -91,9 +96,15 @@ FORMS: dict[str, Form] = {
     "more behind it": like(lambda sent, known: sent.startswith(known)),
     "without its prefix": like(lambda sent, known: known.partition("_")[2] == sent),
     "in any letter case": like(lambda sent, known: sent.lower() == known.lower()),
+    "by a collation": like(lambda sent, known: _collated(sent) == _collated(known)),
     "a space behind it": read(lambda text: text.rstrip(" ")),
     "a space before it": read(lambda text: text.removeprefix(" ")),
     "a line feed behind it": read(lambda text: text.removesuffix("\n")),
+    "a soft hyphen behind it": read(lambda text: text.rstrip("\N{SOFT HYPHEN}")),
+    "zero-width spaces": read(lambda text: text.replace("\N{ZERO WIDTH SPACE}", "")),
+    "format characters": read(lambda text: "".join(sign for sign in text if category(sign) != "Cf")),
+    "accents": read(lambda text: "".join(sign for sign in normalize("NFD", text) if not combining(sign))),
+    "compatible characters": read(lambda text: normalize("NFKC", text)),
     "up to its length": lambda self, ctx, kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
     "any prefix": lambda self, ctx, kind, identifier: (
         PREFIXES[kind] + identifier.rpartition("_")[2] if "_" in identifier else identifier
@@ -103,11 +114,11 @@ FORMS: dict[str, Form] = {
 
 #: The same for ids that operations are sent in turn, in the order of `other_tenants.IN_TURN`.
 IN_TURN: dict[str, Form] = {
-    "accents": read(lambda text: "".join(each for each in normalize("NFD", text) if not combining(each))),
     "percent-encoded once more": read(unquote),
-    "compatible characters": read(lambda text: normalize("NFKC", text)),
     # As in a fixed-length column that is padded with zeros.
     "144 zeros behind it": read(lambda text: text.removesuffix("0" * 144)),
+    "zero-width joiners": read(lambda text: text.replace("\N{ZERO WIDTH JOINER}", "")),
+    "spaces in it": read(lambda text: text.replace(" ", "")),
 }
 
 

@@ -31,7 +31,11 @@ def _at_the_place(self: Any, ctx: Context, destination: Record | None) -> bool:
 
 
 #: Forms in which the references of a payout are looked up.
-_FORMS = ("its beginning", "its end", "more behind it", "without its prefix", "in any letter case")
+_FORMS = (
+    *("its beginning", "its end", "more behind it", "without its prefix", "in any letter case"),
+    *("by a collation", "a soft hyphen behind it", "zero-width spaces", "format characters"),
+    *("accents", "compatible characters"),
+)
 
 
 def _payee(self: Any, ctx: Context) -> Record | None:
@@ -71,7 +75,7 @@ faults["tenancy.payout-references"] |= {
         lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(self, ctx, kind, identifier)),
         each={
             **{kind: FORMS[kind] for kind in _FORMS},
-            **{kind: IN_TURN[kind] for kind in ("accents", "compatible characters")},
+            **{kind: IN_TURN[kind] for kind in ("144 zeros behind it", "spaces in it")},
         },
     ),
 }

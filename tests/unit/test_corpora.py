@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import binascii
+import functools
 import json
+import operator
 import unicodedata
+import zlib
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -15,9 +20,27 @@ from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
 from conformance.world import text_turns
 from conformance.world.corpora import amounts, headers, ids, query_strings, values
+from conformance.world.corpora.fingerprints import COLLIDING
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.corpora.stored_texts import LONG, STORED
 from conformance.world.samples import Amounts
+
+
+def _hash_code(factor: int, body: bytes) -> int:
+    return functools.reduce(lambda code, byte: (code * factor + byte) % 2**32, body, 0)
+
+
+def _crc_32c(body: bytes) -> int:
+    code = 0xFFFFFFFF
+    for byte in body:
+        code ^= byte
+        for _ in range(8):
+            code = code >> 1 ^ (0x82F63B78 if code & 1 else 0)
+    return code
+
+
+def _xor(body: bytes) -> int:
+    return functools.reduce(operator.xor, body)
 
 
 def test_amounts_are_respelled_with_their_defects() -> None:
@@ -43,6 +66,29 @@ def test_no_normal_form_and_no_trimming_changes_a_text_that_is_kept(text: str) -
     assert unicodedata.category(made[0])[0] not in "CZ" and unicodedata.category(made[-1])[0] not in "CZ"
     assert max(made) < "\U00010000"
     assert len(made) <= (100 if text in values(STORED) else 255)
+
+
+@pytest.mark.parametrize(
+    ("words", "fingerprints"),
+    tuple(
+        zip(
+            values(COLLIDING),
+            (
+                (sorted, zlib.adler32, functools.partial(_hash_code, 31), functools.partial(_hash_code, 33)),
+                (zlib.crc32, lambda body: binascii.crc_hqx(body, 0), _crc_32c, _xor),
+            ),
+            strict=True,
+        )
+    ),
+)
+def test_weak_fingerprints_take_bodies_for_equal(
+    words: tuple[str, str], fingerprints: tuple[Callable[[bytes], Any], ...]
+) -> None:
+    first, second = (to_json({"name": f"Name {word}.", "note": "x"}) for word in words)
+    assert first != second
+    for fingerprint in fingerprints:
+        assert fingerprint(first) == fingerprint(second)
+        assert fingerprint(first) != fingerprint(first.replace(b"Name", b"Game"))
 
 
 # ---------------------------------------------------------------------- samples

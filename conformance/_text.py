@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -48,6 +49,30 @@ def _escaped(letter: str) -> str:
 def plain(text: str) -> str:
     """A text truncated to SHOWN characters that can be encoded as UTF-8."""
     return writable(text[:SHOWN])[:SHOWN]
+
+
+def told_apart(one: str, other: str) -> tuple[str, str]:
+    """Two texts, with escapes for what cannot be told apart where the second, or it and more, looks like the
+    first: combining marks, joiners, spaces, compatibility forms."""
+    if other in one or _look(other) not in _look(one):
+        return one, other
+    return _apart(one), _apart(other)
+
+
+def _look(text: str) -> str:
+    """What is seen of a text."""
+    seen = unicodedata.normalize("NFKC", text)
+    return " ".join("".join(each for each in seen if unicodedata.category(each) != "Cf").split())
+
+
+def _apart(text: str) -> str:
+    escaped = (
+        _escaped(each)
+        if not each.isascii() and (unicodedata.decomposition(each) or unicodedata.category(each)[0] in "MCZ")
+        else each
+        for each in text
+    )
+    return re.sub("(?<= ) ", r"\\x20", "".join(escaped))
 
 
 def as_json(value: Any, length: int) -> str:

@@ -129,7 +129,7 @@ class AuthProbes(Engine):
             reason = f"{what} came too late for the nonce to be remembered"
             self.at.unclear(rule, reason, answer, remedy=SOONER)
             return
-        self.at.expect(rule, *replayed(what, answer))
+        self.at.expect(rule, *replayed(what, answer), used)
 
 
 def defects(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -177,7 +177,10 @@ def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool
         first, person, last = (Beneficiary(at, fixture) for _ in range(3))
         others = [first, last, Beneficiary(at, elsewhere)]
         # Several times, so that an effect of reading shows.
-        before = [(each, each.read("is it as it was created?")) for each in (person, *others) * _LOOKS]
+        before = [
+            (each, each.read("a read, to see whether it is as it was created"))
+            for each in (person, *others) * _LOOKS
+        ]
         answer = act(person)
         after = [(other, other.read("another one, to which nothing was done")) for other in others]
         looks = [answer, *(look for _, look in (*before, *after))]

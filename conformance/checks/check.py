@@ -17,12 +17,14 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
+from conformance._text import count, duration
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import RULES, Rule
 from conformance.judge import outcomes
@@ -39,6 +41,9 @@ from conformance.world.run import Account, Run
 from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
+
+#: Maximum number of requests that are sent so that an earlier one may be forgotten.
+MANY = 2500
 
 
 class Check:
@@ -114,6 +119,23 @@ class Check:
         self.exchanges += [exchange.number for exchange in exchanges]
         self._races.append(simultaneous(exchanges) > 1)
         return exchanges
+
+    def later(self, earlier: Exchange) -> str:
+        """How much later than an earlier exchange it is, in words: seconds, and requests of all lanes."""
+        records = (list(record.values()) for record in self.run.common.records)
+        number = sum(each.started > earlier.started for record in records for each in record)
+        return f"{duration(time.time() - earlier.started)} and {count(number, 'request')} later"
+
+    def be_patient(self, make: Callable[[], Call], purpose: str) -> None:
+        """Spends the time that one rule has where it is run alone on requests, at most MANY, and on waiting:
+        what is forgotten after many, or after a while, shows then."""
+        end = time.monotonic() + self.run.patience
+        for _ in range(MANY):
+            if time.monotonic() >= end:
+                break
+            self.send(make(), purpose)
+        self.run.pause(max(0.0, end - time.monotonic()))
+        self.run.patience = 0.0
 
     # ------------------------------------------------------------------ judging
 

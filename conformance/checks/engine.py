@@ -41,10 +41,11 @@ from conformance.judge.oracle import (
     own_path,
 )
 from conformance.judge.oracle.reasons import Demand
+from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import InternalError
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange, to_json
-from conformance.world.calls import quoted, unknown_like
+from conformance.world.calls import quoted, renewed, unknown_like
 from conformance.world.case import FRESH, Case, call_of
 from conformance.world.run import Account
 from conformance.world.sender import refusal_of_valid
@@ -282,7 +283,7 @@ class Engine:
             at.expect(answered, *replace(expected.answered, what=case.name).judge(answer))
         if self._shows_nothing(case, reason, answer):
             return
-        at.expect(reason.rule, *reason.judge(answer))
+        at.expect(reason.rule, *self.with_difference(reason.judge(answer), answer))
         for other in expected.refusals:
             if case.rule in RULES[other.rule].follows and other.statuses and other.rule in at.rules:
                 if answer.succeeded:
@@ -290,6 +291,31 @@ class Engine:
                     at.unclear(other.rule, lost, answer, cause=case.rule)
                 else:
                     at.expect(other.rule, *replace(other, what=case.name).judge(answer))
+
+    def with_difference(self, judgement: Judgement, answer: Exchange) -> Judgement:
+        """Adds to what was got, where a request is refused that must pass, the part of it without which it
+        passes, found by sending it without each."""
+        expected, got = judgement[:2]
+        if outcomes.good(judgement) or not answer.refused or "accepted" not in expected:
+            return judgement
+        call, auth = answer.call, answer.call.auth
+        body = (
+            to_json(self.document()) if call.body and OPERATIONS[self.operation].request_schema else call.body
+        )
+        parts = {
+            "its query": call.but(target=call.path),
+            "its further headers": call.but(headers=()),
+            "its Content-Type": call.but(content_type="application/json"),
+            "that nonce": call.but(auth=replace(auth, nonce=None)),
+            "that spelling of header names": call.but(auth=replace(auth, name_case="")),
+            "that body": call.but(body=body),
+        }
+        for name, usual in parts.items():
+            if usual != call:
+                other = self.send(renewed(usual), f"{answer.purpose}, but without {name}")
+                if other.succeeded:
+                    return expected, f"{got}; without {name} {other.described()}", answer, other
+        return judgement
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
         """True if a request without the defect is answered no better, which is noted."""

@@ -65,7 +65,7 @@ def steady(at: Check, call: Call, act: Callable[[], T]) -> T:
 
 
 def _total(at: Check, call: Call) -> int | None:
-    page = page_of(at.send(call.with_query(query(1, 1)), "how many elements are there?"))
+    page = page_of(at.send(call.with_query(query(1, 1)), "one element, for the number of all"))
     return page.total if page else None
 
 

@@ -48,7 +48,7 @@ def _ask(run: Run, operation: str) -> Exchange | None:
     # A new resource may show late; a server that lacks many operations is waited for once.
     answer = run.lag.eventually(
         _SHOWS,
-        lambda: run.send(fixture.client, valid, "does the operation exist?"),
+        lambda: run.send(fixture.client, valid, "a valid request, to see whether the operation exists"),
         lambda answer: answer.status != 404 or not _says_absent(run, answer),
         in_vain=1,
     )
@@ -70,7 +70,7 @@ def _says_absent(run: Run, answer: Exchange) -> bool:
 @once
 def _undocumented(run: Run, method: str) -> Exchange:
     call = Call(None, method, NOWHERE, b"{}" if method in ("POST", "PATCH") else None)
-    return run.send(run.client(), call, "how is an undocumented path answered?")
+    return run.send(run.client(), call, "an undocumented path, to compare its answer")
 
 
 def _words(answer: Exchange) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from conformance.checks.check import Check
@@ -30,10 +31,12 @@ class Rounds:
         #: True if the current round is spoilt.
         self.spoilt = False
         self._limited: Exchange | None = None
+        #: When the last of the rounds beyond `count` began.
+        self._last = 0.0
 
     def __iter__(self) -> Iterator[int]:
         whole = spoilt = 0
-        while whole < self.count:
+        while whole < self.count or self._go_on():
             self.spoilt, self._limited = False, None
             yield whole
             if not self.spoilt:
@@ -45,6 +48,13 @@ class Rounds:
             if self._limited is not None and not self.at.run.retry.wait_out(self._limited, spoilt):
                 return
 
+    def _go_on(self) -> bool:
+        """True if one rule is run alone, which takes time until its race shows."""
+        run, now = self.at.run, time.monotonic()
+        run.patience -= now - (self._last or now)
+        self._last = now
+        return run.patience > 0 and not any(cell.violations for cell in self.at.cells.values())
+
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
         """Sends the calls of this round simultaneously; returns their exchanges in order."""
         answers, run = self.at.race(calls, purpose), self.at.run
@@ -52,6 +62,10 @@ class Rounds:
         self.spoilt = self._limited is not None or simultaneous(answers) < 2
         if late := [answer for answer in answers if run.too_new(answer)]:
             # Until it is found, a request without effect shows how old what it names must be.
-            run.shown(run.client(), renewed(late[0].call.but(body=b"{}", auth=Auth())), "is it found now?")
+            run.shown(
+                run.client(),
+                renewed(late[0].call.but(body=b"{}", auth=Auth())),
+                "an empty body, until what it names is found",
+            )
             self.spoilt = True
         return answers

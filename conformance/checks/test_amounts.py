@@ -172,7 +172,7 @@ def _decimal(value: Any) -> Decimal | None:
 
 def _available(at: Check, fixture: Account, currency: str) -> Decimal | None:
     """Reads the amount that an account can pay in a currency; None where it does not show."""
-    answer = at.send(fixture.call("getAccountBalances"), "what can be drawn on?")
+    answer = at.send(fixture.call("getAccountBalances"), "the balances, for the funds")
     balances = answer.get("balances")
     for balance in balances if answer.succeeded and isinstance(balances, list) else []:
         if isinstance(balance, dict) and balance.get("currency") == currency:

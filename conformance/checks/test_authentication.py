@@ -32,7 +32,7 @@ from conformance.world.purposes import AUTHENTICATION
 def test_sound_requests_pass(engine: Engine) -> Iterator[Case]:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce has."""
     rows = {
-        "a valid request": Auth(nonce=signing.new_nonce().upper()),
+        "a valid request whose nonce has letters in upper case": Auth(nonce=signing.new_nonce().upper()),
         "a valid request whose nonce has decimal digits only, zeros first": Auth(nonce="00" + decimal(30)),
     }
     yield from engine.cases("auth.accepts-valid", rows)

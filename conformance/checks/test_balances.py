@@ -67,7 +67,8 @@ def _judge_neighbours(
     for number in range(1, ROUNDS + 1):
         for got, later, *beside in _payout(at, payer, neighbours):
             if not got or number == ROUNDS:
-                at.expect("balances.of-account", later.purpose, got, later, *beside)
+                expected = f"{later.purpose}: nothing of that payout"
+                at.expect("balances.of-account", expected, got, later, *beside)
             if got:
                 break
         else:

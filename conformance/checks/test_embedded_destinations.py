@@ -141,7 +141,7 @@ def test_destinations_made_meanwhile(at: Check) -> None:
     that change is lost nor another one at the same time."""
     fixture, disables = at.account(fresh=True), at.operation.traits.disables
     rule = "beneficiary.disable" if disables else "beneficiary.update"
-    rounds, what = Rounds(at, MEANWHILE), "a beneficiary after that"
+    rounds, what = Rounds(at, MEANWHILE), "a read after all of them"
     for _ in rounds:
         owner = Beneficiary(at, fixture)
         other = {"display_name": f"Grace {samples.marker()}"}

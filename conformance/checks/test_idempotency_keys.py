@@ -145,13 +145,14 @@ def test_keys_stay_used(at: Check) -> None:
     """The first valid request of the run to the operation, replayed at the end, after 21 other keys or more,
     returns the original response; its key with another body is refused."""
     rule, first = "idempotency.replay", earliest(at) or AuthProbes(at).first
-    what = "the first request again, with its key, many requests later"
     if not first.succeeded:
         at.not_exercised(rule, f"the first request was answered {first.described()}")
         return
     _use_keys(at, first)
-    at.same(rule, first, at.send(first.call, what))
-    what = "the key of the first request with another body, many requests later"
+    at.be_patient(lambda: own_place(at).call(at.operation.id), "a valid request with one key more")
+    later = at.later(first)
+    at.same(rule, first, at.send(first.call, f"the first request again, with its key, {later}"))
+    what = f"the key of the first request with another body, {later}"
     if "idempotency.conflict" in at.rules:
         text = at.operation.traits.free_text
         # Of the same length, which may be the maximum.

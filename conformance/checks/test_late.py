@@ -160,7 +160,7 @@ def _judge_balances_time(at: Check, rule: str, balances: Exchange) -> None:
     """Judges the times of balances against the creation of their account, if the first page of accounts shows
     it."""
     accounts = at.run.account().call("listAccounts").with_query(query(1, MAX_SIZE))
-    listing = at.send(accounts, "when was the account created?")
+    listing = at.send(accounts, "the accounts, for the time when one was created")
     if any(same_account(item.get("id"), balances.get("id")) for item in objects(listing.get("items"))):
         got = before_account(balances, listing)
         at.expect(rule, "updated_at not before the account's created", got, balances, listing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -89,6 +90,23 @@ def section_order(section: str) -> tuple[int, ...]:
 def chapter(section: str) -> str:
     """Heading of a section in reports: its first two numbers (5.4.3 -> 5.4)."""
     return ".".join(section.split(".")[:2])
+
+
+@functools.cache
+def own_sections(resource: str) -> tuple[str, ...]:
+    """The sections about a resource, such as `payout_destination`: of its fields, and of its endpoints."""
+    words, first = (
+        resource.replace("_", " ").capitalize(),
+        resource.removesuffix("_balances").replace("_", " "),
+    )
+    titles = {number: title for number, title in _CATALOGUE["sections"].items() if "." in number}
+    fields = [number for number, title in titles.items() if number[0] == "2" and title == words]
+    named = (
+        number
+        for number, title in titles.items()
+        if number[0] == "4" and title.lower().startswith(first[:-1])
+    )
+    return (*fields, *sorted(named, key=lambda number: len(titles[number]))[:1])
 
 
 def _binding(side: Side) -> Mapping[str, Rule]:

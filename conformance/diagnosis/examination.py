@@ -103,7 +103,7 @@ class Examination:
 
     def rate_limit(self) -> float:
         """Measures the requests a second that the server's rate limiter allows; 0 if none was met."""
-        if not self._retry.waits:
+        if not self._retry.waited:
             return 0.0
         begun = time.monotonic()
         throttled = any(self.listed(self.target.primary).throttled for _ in range(MEASURED))

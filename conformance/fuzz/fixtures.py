@@ -70,7 +70,7 @@ class OperationFixtures:
                 self._populate(self._own, adds)
             if OPERATIONS[self.operation].method == "GET":
                 reading = self._own.call(self.operation)
-                self.run.shown(self._own.client, reading, "is there what is to be read?")
+                self.run.shown(self._own.client, reading, "a read, to see whether it is there")
         return self._own
 
     def _populate(self, fixture: Account, create: str) -> None:
@@ -168,6 +168,10 @@ def pairs_are_free(run: Run) -> bool:
     a refused wallet proves nothing. Tried once in a run."""
     for _ in range(2):
         fixture = run.account(fresh=True)
-        last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")
+        last = run.send(
+            fixture.client,
+            fixture.call("createWallet"),
+            "the same pair in another account, to see whether it may have it",
+        )
     # If both are refused, another process may have used the pair.
     return last.succeeded

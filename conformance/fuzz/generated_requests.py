@@ -132,7 +132,9 @@ class Fuzzer(Engine):
                 self.renew()
         if expected.passes and not (expected.refusals and answer.error_type != "authentication_error"):
             passes = expected.passes[0]
-            at.expect(passes.rule, *replace(passes, what=case.name).judge(answer))
+            at.expect(
+                passes.rule, *self.with_difference(replace(passes, what=case.name).judge(answer), answer)
+            )
         if (reason := expected.refusal) is not None:
             at.expect(reason.rule, *reason.judge(answer))
         elif expected.accepted is not None and not self._may_refuse(answer):
@@ -152,7 +154,9 @@ class Fuzzer(Engine):
             return True
         if not answer.refused or not (traits.creates or traits.changes):
             return False
-        again = self.at.send(self.fixture.call(self.operation), "is the valid request accepted?")
+        again = self.at.send(
+            self.fixture.call(self.operation), "the valid request, to see whether it is accepted"
+        )
         self.renew()
         return again.refused
 

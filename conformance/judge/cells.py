@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from conformance._records import Count, says
+from conformance._text import told_apart
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
@@ -121,7 +122,7 @@ class Cell(msgspec.Struct):
         bare = any(
             answer.refused and not answer.names_error and got == answer.described() for answer in exchanges
         )
-        self.add_violation(Violation(expected, got, numbers, cause, bare))
+        self.add_violation(Violation(*told_apart(expected, got), numbers, cause, bare))
         return False
 
     def add_violation(self, violation: Violation) -> None:

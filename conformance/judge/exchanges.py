@@ -56,6 +56,7 @@ class ExchangeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         Mapping[str, Any],
         says("The request before it was signed, but for its body, from which it can be sent again."),
     ]
+    raced: Annotated[Count, says("Of simultaneous requests the number of the first; 0 for any other.")] = 0
     signed: Annotated[
         str | None, says("The string that was signed, shortened; left out where there is no telling.")
     ] = None
@@ -89,6 +90,7 @@ def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
         started=exchange.started,
         elapsed=exchange.elapsed,
         attempts=exchange.attempts,
+        raced=exchange.raced,
         signed=None if signed is None else text(signed.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED],
         call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
     )

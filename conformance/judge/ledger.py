@@ -20,6 +20,7 @@ from conformance.judge.cells import Cell
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
 from conformance.judge.verdicts import Verdict
+from conformance.judge.waits import LIMITS, SLOW, Wait
 from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
@@ -48,10 +49,9 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     errors: list[str] = []
     #: Reason why the run gave the server up; empty if it did not.
     lost: str = ""
-    #: Number of requests, number of waits after 429 and 503, and seconds waited.
+    #: Number of requests, and what was waited for: rate limits, and answers that came late or not at all.
     sent: int = 0
-    waits: int = 0
-    waited: float = 0.0
+    waits: dict[str, Wait] = {}
     #: quick, full or deep; the options that narrowed the run, with their values.
     effort: str = "full"
     narrowed: list[str] = []
@@ -104,9 +104,22 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         self.cell(*cell.key).add(cell.cleaned(text))
 
     def measure(self, exchange: Exchange) -> None:
-        """Adds an exchange to the latency of its operation."""
+        """Adds an exchange to the latency of its operation, and a slow one to the waits."""
         operation = exchange.operation or ""
         self.latency.setdefault(operation, Latency(operation)).add(exchange)
+        if exchange.elapsed >= SLOW:
+            what = operation or f"{exchange.method} requests"
+            how = "that did not come" if exchange.status is None else "that came late"
+            self.waited(f"answers to {what} {how}", exchange.started, exchange.arrived)
+
+    def measure_limits(self, spans: Iterable[tuple[int, float, float]]) -> None:
+        """Adds waits after a status, as `Retry.take` returns them."""
+        for status, begin, end in spans:
+            self.waited(LIMITS.get(status, LIMITS[429]), begin, end)
+
+    def waited(self, what: str, begin: float, end: float) -> None:
+        """Adds a wait, from and to in Unix seconds."""
+        self.waits.setdefault(what, Wait()).add(Wait(1, [(begin, end)]))
 
     def merge(self, other: Ledger) -> None:
         """Adds the ledger of another part of the run."""
@@ -119,8 +132,8 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         self.errors += other.errors
         self.lost = self.lost or other.lost
         self.sent += other.sent
-        self.waits += other.waits
-        self.waited += other.waited
+        for what, wait in other.waits.items():
+            self.waits.setdefault(what, Wait()).add(wait)
         succeeded = {operation for operation, row in self.latency.items() if row.succeeded}
         for cell in self.cells:
             # Under eventual consistency an early 404 may mislead a worker.

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from conformance._records import says
+from conformance._text import told_apart
 from conformance.contract import timestamps
 from conformance.contract.operations import response_problems, response_rules
 from conformance.judge import comparison
@@ -205,14 +206,15 @@ def difference(first: Exchange, answer: Exchange) -> str:
     if not different:
         return ""
     names = [name for name, _, _ in different[:3]]
+    before, now = told_apart(show(different[0][2]), show(different[0][1]))
     if names == [""]:
         return f"{answer.described()}, another one"
-    return f"{answer.status} with another {', '.join(names)}: {show(different[0][1])}"
+    return f"{answer.status} with another {', '.join(names)}: {names[0]} {now}, not {before}"
 
 
 def same_answer(what: str, first: Exchange, again: Exchange) -> Judgement:
     """An answer has the status and JSON body of an earlier one."""
-    expected = f"{what}: the original response, with the same status and JSON body"
+    expected = f"{what}: the original response, {first.described()}"
     if not first.succeeded:
         return expected, Unclear(f"the first request was answered {first.described()}"), first
     return expected, unusable(again) or difference(first, again), again, first
@@ -226,7 +228,7 @@ def same_among_accepted(what: str, exchanges: Sequence[Exchange]) -> Judgement:
         return expected, Unclear("none of the requests was accepted"), *exchanges
     for other in accepted[1:]:
         if got := difference(accepted[0], other):
-            return expected, f"{accepted[0].described()} and {got}", accepted[0], other
+            return expected, f"{accepted[0].status} and {got}", accepted[0], other
     return expected, "", *exchanges
 
 
@@ -237,8 +239,9 @@ def unchanged(what: str, before: Exchange, after: Exchange, but: Sequence[str] =
         if not look.succeeded or memberless(look):
             return expected, Unclear(f"{look.operation} was answered {look.described()}"), look
     changed = differences(after.operation or "", after.document, before.document, but=but)
-    got = (f"{name or 'the answer'} {show(was)} is now {show(now)}" for name, now, was in changed)
-    return expected, "; ".join(got), after, before
+    pairs = [(name, *told_apart(show(was), show(now))) for name, now, was in changed]
+    got = "; ".join(f"{name or 'the answer'} {was} is now {now}" for name, was, now in pairs)
+    return expected, got, after, before
 
 
 def at_most_one(what: str, exchanges: Sequence[Exchange], *, authentication: bool = False) -> Judgement:

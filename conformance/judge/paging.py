@@ -16,7 +16,13 @@ from conformance.judge.comparison import objects, show
 from conformance.judge.outcomes import Got, Judgement, Unclear
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, repeated
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, MOST_PAGES, Page, page_of, pages_of, repeated
+
+#: What helps where a list is too long.
+SHORTER = (
+    "Name a customer in the target file who has fewer accounts, or clear the test system: the suite reads "
+    f"{MOST_PAGES} pages of a list."
+)
 
 #: Default page and size.
 DEFAULTS = {"page": 1, "size": DEFAULT_SIZE}
@@ -176,7 +182,9 @@ def listed(what: str, ids: Sequence[str], exchanges: Sequence[Exchange], *, once
     missing = [identifier for identifier in ids if identifier not in shows]
     twice = repeated(ids_of(read)) if once else []
     if missing and not twice and not _all_read(read):
-        return expected, Unclear("the list has more pages than were read"), read[-1].exchange
+        number = pages_of(read[-1].total or 0, read[-1].size or 1)
+        reason = f"the list has {count(number, 'page')}, of which {len(read)} were read"
+        return expected, Unclear(reason, remedy=SHORTER), read[-1].exchange
     got = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
     got += [f"{len(missing)} not at all"] if missing else []
     proof = [page.exchange for page in read if twice and twice[0] in page.ids][:2]
@@ -211,7 +219,7 @@ def pages_of_walk(what: str, page: Page, walk: Sequence[Page], size: int, *, gro
     got = "" if good else f"pages {page.pages}"
     since = page.exchange.started - walk[-1].exchange.arrived
     if not good and page.pages is not None and page.pages < known and since > 0:
-        got += f", of a total older than {since:.1f} s: the list showed {elements} elements then"
+        got += f", though {since:.1f} s before its pages had shown {count(elements, 'element')}"
     return expected, _unless_missing(page, ["pages"], got), *(each.exchange for each in (page, *walk))
 
 

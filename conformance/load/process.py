@@ -129,7 +129,7 @@ class LoadProcess:
             return
         self._add(run, [tally.concluded() for tally in run.invariants.tallies.values()])
         ledger = self._report.ledger
-        ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
+        ledger.measure_limits(run.retry.take())
 
     def stopped(self, error: Exception) -> None:
         """Records an error of the suite, which ended a session."""

@@ -156,6 +156,11 @@ class Scope:
             )
         return cls(frozenset(cells), bool(rules or sections), generated)
 
+    @property
+    def single(self) -> bool:
+        """True if it is one cell."""
+        return len(self.cells or ()) == 1
+
     def covers(self, rule: str, operation: str) -> bool:
         """True if a cell is selected."""
         return self.cells is None or (rule, operation) in self.cells

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import operator
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.plugin.selection import Job, Scope
+from conformance.report.commands import PATIENCE
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 from conformance.world.calls import renewed
@@ -103,13 +103,14 @@ class Worker:
         self.run = Run(target, first_number=index * 1_000_000 + 1, common=common)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
+        self.run.patience = PATIENCE if scope.single else 0.0
         self.settings = settings
         self.scope = scope
         #: True while a step of a job runs.
         self.busy = False
         #: What earlier ledgers contained: exchanges, numbers sent, and cells of the rules of every response.
         self._recorded = 0
-        self._sent = 0, 0, 0.0
+        self._sent = 0
         self._reported: dict[tuple[str, str], Cell] = {}
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
         self._absent: dict[tuple[str, str], bool] = {}
@@ -229,9 +230,8 @@ class Worker:
             exchange.forget()
             if exchange.attempts:
                 ledger.measure(exchange)
-        sent = run.sent, run.retry.waits, run.retry.waited
-        ledger.sent, ledger.waits, ledger.waited = map(operator.sub, sent, self._sent)
-        self._sent = sent
+        ledger.measure_limits(run.retry.take())
+        ledger.sent, self._sent = run.sent - self._sent, run.sent
         ledger.lost = clean(run.lost)
         ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in run.created.take()]
         return ledger

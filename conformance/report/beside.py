@@ -14,7 +14,7 @@ from typing import Any
 from conformance._text import clean, count, visible
 from conformance.judge.cells import Violation
 from conformance.judge.exchanges import ExchangeRecord
-from conformance.report.evidence import Exchanges, wrong_exchange
+from conformance.report.evidence import Exchanges, raced, wrong_exchange
 from conformance.report.transcript import answer_lines, request_lines
 
 #: Maximum number of rows of a diff, and of characters of a line and of a body: truncated ones seem to differ.
@@ -38,6 +38,9 @@ def beside(violation: Violation, exchanges: Exchanges) -> dict[str, Any] | None:
     """
     wrong = wrong_exchange(violation, exchanges)
     measure = _measure(violation, exchanges, wrong) if wrong else None
+    relation = "which it is measured by"
+    if together := raced(violation, exchanges):
+        (measure, wrong), relation = together[:2], "which was sent at the same time"
     if wrong is None or measure is None:
         return None
     if measure.target == wrong.target:
@@ -55,6 +58,7 @@ def beside(violation: Violation, exchanges: Exchanges) -> dict[str, Any] | None:
     if all(row["kind"] == "same" for part in parts for row in part["rows"]):
         return None
     return {
+        "relation": relation,
         "numbers": [measure.number, wrong.number],
         "purposes": [clean(measure.purpose), clean(wrong.purpose)],
         "parts": parts,

@@ -16,6 +16,7 @@ from conformance.contract.traits import traits_of
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
+from conformance.judge.waits import LIMITS, joined
 from conformance.report.causes import causes
 from conformance.report.document import (
     FORMAT,
@@ -23,6 +24,7 @@ from conformance.report.document import (
     Document,
     RunRecord,
     SuiteRecord,
+    WaitRecord,
 )
 from conformance.report.evidence import document_exchanges
 from conformance.report.known_failures import KnownFailures
@@ -79,14 +81,21 @@ def _counts(cells: Iterable[Cell]) -> dict[str, dict[str, int]]:
 
 
 def _run(ledger: Ledger, run: RunRecord, redactor: Redactor) -> RunRecord:
+    limits = [wait for what, wait in ledger.waits.items() if what in LIMITS.values()]
     return replace(
         run,
         options={name: redactor.clean(value) for name, value in run.options.items()},
         interrupted=redactor.clean(run.interrupted),
         selection=redactor.clean(ledger.selection),
         requests=ledger.sent,
-        retries=ledger.waits,
-        waited=round(ledger.waited, 3),
+        retries=sum(wait.times for wait in limits),
+        waited=round(
+            sum(end - begin for begin, end in joined(span for wait in limits for span in wait.spans)), 3
+        ),
+        waits=tuple(
+            WaitRecord(clean(what), wait.times, round(wait.seconds, 3))
+            for what, wait in sorted(ledger.waits.items(), key=lambda each: -each[1].seconds)
+        ),
         folder=clean(run.folder),
         created=len(ledger.created),
         payouts=sum(traits_of(resource.operation).draws_on_funds for resource in ledger.created),

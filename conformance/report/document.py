@@ -49,6 +49,16 @@ class SuiteRecord(msgspec.Struct, frozen=True):
     catalogue_version: Annotated[str, says("The version of its catalogue of rules.")] = ""
 
 
+class WaitRecord(msgspec.Struct, frozen=True):
+    """What the run waited for."""
+
+    what: Annotated[str, says("What it was.")]
+    times: Annotated[Count, says("How often.")]
+    seconds: Annotated[
+        Seconds, says("How much of the run's time it took, whatever other lanes did meanwhile.")
+    ]
+
+
 class RunRecord(msgspec.Struct, frozen=True):
     """The course of the run: what is known of it beside its ledger, and what the ledger adds."""
 
@@ -67,7 +77,10 @@ class RunRecord(msgspec.Struct, frozen=True):
         Count,
         says("How often 429, and 503 with Retry-After, were waited out before a request was made again."),
     ] = 0
-    waited: Annotated[Seconds, says("How long that took, of all workers together.")] = 0.0
+    waited: Annotated[
+        Seconds, says("How much of the run's time that took, with no worker counted twice.")
+    ] = 0.0
+    waits: Annotated[tuple[WaitRecord, ...], says("What was waited for, the longest first.")] = ()
     created: Annotated[Count, says("Resources created, payouts included.")] = 0
     payouts: Annotated[Count, says("Payouts made.")] = 0
     effort: Annotated[

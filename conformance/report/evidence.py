@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import Rule, own_sections
 from conformance.judge.cells import Cell, Violation
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 
@@ -16,6 +18,9 @@ DOCUMENT_EXCHANGES = 12_000_000
 
 #: Maximum sizes of the exchanges of a page, in bytes of JSON: all, and those of what is no violation.
 PAGE_EXCHANGES, PAGE_PROOF = 1_000_000, 200_000
+
+#: Maximum number of simultaneous requests that are described, and length of a body in words.
+SIMULTANEOUS, WORDS = 3, 100
 
 #: Maximum length of a body in a page, of a violation and of anything else.
 PAGE_BODY, BRIEF_BODY = 4096, 512
@@ -33,11 +38,63 @@ def wrong_exchange(violation: Violation, exchanges: Exchanges) -> ExchangeRecord
 def probe(violation: Violation, exchanges: Exchanges) -> tuple[str, str]:
     """The purpose of the exchange that is wrong, and what was expected of it, without what both say."""
     wrong = wrong_exchange(violation, exchanges)
-    purpose, expected = wrong.purpose if wrong else "", violation.expected
-    if expected.startswith(f"{purpose}: "):
-        return purpose, expected.removeprefix(f"{purpose}: ")
+    if wrong is None:
+        return "", violation.expected
+    purpose, expected = wrong.purpose, violation.expected
     what, _, rest = expected.partition(": ")
-    return purpose, rest if rest and purpose.endswith(what) else expected
+    if expected.startswith(f"{purpose}: "):
+        expected = expected.removeprefix(f"{purpose}: ")
+    elif rest and purpose.endswith(what):
+        expected = rest
+    together = raced(violation, exchanges)
+    if not together or wrong in together:
+        others = [described(one) for one in together if one is not wrong]
+        return "; at the same time ".join([f"{described(wrong, purpose)}", *others]), expected
+    return (
+        f"{' and, at the same time, '.join(map(described, together))}; then {described(wrong, purpose)}",
+        expected,
+    )
+
+
+def described(exchange: ExchangeRecord, what: str = "") -> str:
+    """A request in words: its method and operation, and what is odd about it, else its body."""
+    named = f"{exchange.method} {exchange.operation or exchange.target.partition('?')[0][:80]}"
+    what = what or (exchange.request_body.text or "")[:WORDS]
+    return f"{named}: {what}" if what else named
+
+
+def raced(violation: Violation, exchanges: Exchanges) -> list[ExchangeRecord]:
+    """The simultaneous writes that prove a violation, if they differ: of each kind one."""
+    named = (exchanges[number] for number in violation.exchanges if number in exchanges)
+    unlike = {(one.target, *_members(one)): one for one in named if one.raced and one.method != "GET"}
+    kinds = list(unlike.values())
+    return kinds[:SIMULTANEOUS] if len({one.raced for one in kinds}) == 1 and len(kinds) > 1 else []
+
+
+def _members(exchange: ExchangeRecord) -> list[str]:
+    """The names of the members of a request's body."""
+    try:
+        body = msgspec.json.decode(exchange.request_body.text or "")
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return []
+    return sorted(body) if isinstance(body, dict) else []
+
+
+def sections_of(rule: Rule, operations: Iterable[str]) -> list[str]:
+    """The sections of the specification that a rule rests on, but those about its other operations where some
+    are about these."""
+
+    def about(names: Iterable[str]) -> set[str]:
+        return {
+            section
+            for name in names
+            if name in OPERATIONS
+            for section in own_sections(OPERATIONS[name].resource)
+        }
+
+    here, others = about(operations), about(rule.operations)
+    chapters = {section[:1] for section in here.intersection(rule.section)}
+    return [each for each in rule.section if each in here or each not in others or each[:1] not in chapters]
 
 
 #: A segment of a path or a query that no usual client sends.

@@ -9,6 +9,7 @@ from conformance._text import count, duration, milliseconds
 from conformance.contract.rules import Side
 from conformance.judge.latency import Latency
 from conformance.judge.verdicts import Verdict
+from conformance.judge.waits import LIMITS
 from conformance.report.document import KNOWN, Document
 
 #: Columns of tables, in their order, each with its sign.
@@ -22,6 +23,9 @@ SIGNS = {
     str(Verdict.NOT_APPLICABLE): "–",
     KNOWN: "✗",
 }
+
+#: Maximum number of waits that are named.
+MOST_WAITS = 4
 
 #: What the numbers count.
 UNIT = "A cell is one rule on one operation."
@@ -64,8 +68,19 @@ def started(document: Document) -> str:
 def sent(document: Document) -> str:
     """The number of requests and their time, in words."""
     run = document.run
-    waits = f", {count(run.retries, 'wait')} for a rate limit ({duration(run.waited)})" if run.retries else ""
-    return f"{count(run.requests, 'request')} in {duration(run.seconds)}{waits}"
+    return f"{count(run.requests, 'request')} in {duration(run.seconds)}"
+
+
+def waited(document: Document) -> str:
+    """What the run waited for, where that was a rate limit or more than a tenth of its time, in words; empty
+    if there was nothing of it."""
+    run = document.run
+    long = [
+        f"{duration(wait.seconds)} for {wait.what}, {count(wait.times, 'time')}"
+        for wait in run.waits
+        if wait.what in LIMITS.values() or wait.seconds > run.seconds / 10
+    ]
+    return f"Of its time it waited {'; '.join(long[:MOST_WAITS])}." if long else ""
 
 
 def created(document: Document) -> str:
@@ -84,6 +99,7 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
         (run.side.capitalize(), label(document)),
         ("Started", started(document)),
         ("Requests", sent(document)),
+        ("Waits", waited(document)),
         ("Seed", "" if run.seed is None else str(run.seed)),
         ("Narrowed by", run.selection),
         ("Suite", f"{document.suite.version}, catalogue of rules {document.suite.catalogue_version}"),

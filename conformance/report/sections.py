@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from conformance._text import count, listed, one_line, visible
+from conformance._text import count, duration, listed, one_line, visible
 from conformance.contract.rules import Rule
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report.causes import triggers
-from conformance.report.commands import reproduction
+from conformance.report.commands import PATIENCE, reproduction
 from conformance.report.document import CauseRecord, Document
-from conformance.report.evidence import probe
+from conformance.report.evidence import probe, sections_of
 from conformance.report.verdict import gating, name_of
 
 #: Number of further violations of a cause, and of rules in a line, that a short report names.
@@ -118,11 +118,6 @@ def _items(document: Document) -> Iterator[tuple[str, Item]]:
     yield from (("inconclusive", item) for item in _inconclusive(document))
 
 
-def sections_of(rule: Rule, operations: Sequence[str]) -> tuple[str, ...]:
-    """The sections of the specification that a rule rests on."""
-    return rule.section
-
-
 def where(operations: Sequence[str], every: Sequence[str]) -> str:
     """Operations in a few words; `every` are all of the contract."""
     if len(operations) == len(every) > 1:
@@ -148,6 +143,11 @@ class Cause:
     @property
     def anchor(self) -> str:
         return f"cause-{self.number}"
+
+    @property
+    def sections(self) -> list[str]:
+        """The sections of the specification that it breaks."""
+        return sections_of(self.rule, self.record.operations)
 
     @property
     def known(self) -> str:
@@ -179,8 +179,7 @@ def _violation(document: Document, cause: Cause) -> Item:
     place = where(record.operations, document.operations)
     facts = tuple(_facts(document, cause))
     says = any(fact.label == "expected" and fact.text == one_line(rule.statement) for fact in facts)
-    sections = listed(sections_of(rule, record.operations), NAMES)
-    title = f"{name_of(record)} on {place} ({rule.level}, section {sections})"
+    title = f"{name_of(record)} on {place} ({rule.level}, section {listed(cause.sections, NAMES)})"
     follows = f"; may follow from {listed(map(str, record.may_follow))}" if record.may_follow else ""
     return Item(title + follows, facts, "" if says else rule.statement, cause)
 
@@ -190,6 +189,8 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
     if cause.known:
         yield Fact("reason", one_line(cause.known))
     sent, expected = probe(violation, document.exchanges)
+    if sent.endswith(expected):
+        expected = cause.rule.statement
     if sent:
         yield Fact("sent", one_line(visible(sent)), quoted=True)
     yield Fact("expected", one_line(visible(expected)), quoted=True)
@@ -198,10 +199,16 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
         yield Fact("remedy", one_line(violation.remedy, 600))
     exchange = document.exchanges.get(violation.exchanges[0]) if violation.exchanges else None
     if exchange and exchange.signed and cause.rule.id.startswith("auth."):
-        yield Fact("signed", one_line(exchange.signed, 600), quoted=True)
+        signed = one_line(exchange.signed, 600)
+        yield Fact("signed", signed, quoted=True, more=bool(cause.record.may_follow))
     yield Fact(
         "reproduce", reproduction(cause.cells[0], document.run.options, document.run.seed), quoted=True
     )
+    # As `Check.later` says it.
+    if sent.endswith(" later") and (age := _age(violation, document)):
+        yield Fact(
+            "takes", f"{duration(age)} between the requests: the command waits {duration(PATIENCE)} at most"
+        )
     yield from _further(document, cause)
     if NAMES < len(cause.cells) < len(document.operations):
         yield Fact(
@@ -219,11 +226,19 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
         )
 
 
+def _age(violation: Violation, document: Document) -> float:
+    """Seconds between the exchanges of a violation, if its command does not wait so long."""
+    times = [document.exchanges[each].started for each in violation.exchanges if each in document.exchanges]
+    age = max(times, default=0.0) - min(times, default=0.0)
+    return age if age > PATIENCE else 0.0
+
+
 #: `Violation.confirmed` -> words after what was got.
 CONFIRMED = {
     "": "",
     "confirmed": " (confirmed by repeating it alone)",
-    "not reproduced": " (not reproduced alone; it is a violation all the same)",
+    "not reproduced": " (its check, repeated alone in new accounts, did not show it: it lacked what the run "
+    "had sent before, and what other lanes sent meanwhile)",
 }
 
 
@@ -249,7 +264,11 @@ def _further(document: Document, cause: Cause) -> Iterator[Fact]:
             operations = list(dict.fromkeys(operations))
             alone = operations == [cause.cells[0].operation]
             place = "" if alone else f"on {where(operations, document.operations)}: "
-            yield Fact("also", place + text, more=number > FURTHER or text not in firsts)
+            yield Fact(
+                "also",
+                place + text,
+                more=number > FURTHER or text not in firsts or bool(cause.record.may_follow),
+            )
 
 
 # ---------------------------------------------------------------------- what else fails a run

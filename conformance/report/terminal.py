@@ -123,5 +123,7 @@ def _verdict(document: Document, folder: Path | None) -> Iterator[Row]:
         yield Row(pace)
     report = f"; report: {shortest(folder / 'report.html')}" if folder else ""
     yield Row(f"{facts.sent(document)}{report}")
+    if waited := facts.waited(document):
+        yield Row(waited)
     if created := facts.created(document):
         yield Row(f"Created and left behind: {created}")

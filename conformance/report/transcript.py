@@ -12,7 +12,7 @@ from conformance._text import clean, milliseconds, printable, writable
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
-from conformance.report.evidence import Exchanges, probe
+from conformance.report.evidence import Exchanges, probe, sections_of
 
 #: Maximum length of a body in a transcript, in characters.
 BODY = 3000
@@ -83,8 +83,9 @@ def failure_text(cells: Iterable[Cell], exchanges: Exchanges, verbose: bool = Fa
 def _violations(cell: Cell, exchanges: Exchanges) -> list[str]:
     rule, violation, *others = RULES[cell.rule], *cell.violations
     sent, expected = probe(violation, exchanges)
+    sections = ", ".join(sections_of(rule, [cell.operation]))
     lines = [
-        f"{rule.id} on {cell.operation} ({rule.level}, section {', '.join(rule.section)}): {rule.statement}",
+        f"{rule.id} on {cell.operation} ({rule.level}, section {sections}): {rule.statement}",
         *([f"  sent      {sent}"] if sent else []),
         *([f"  expected  {expected}"] if expected != rule.statement else []),
         f"  got       {violation.got}",

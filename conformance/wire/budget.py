@@ -97,9 +97,9 @@ class Retry:
     def __init__(self, budget: Budget | None = None, seconds: float | None = None) -> None:
         self.budget = budget or Budget()
         self.seconds = RETRY_SECONDS if seconds is None else seconds
-        #: Seconds waited, and number of waits.
+        #: Seconds waited, and for each wait since `take` the status and its begin and end in Unix seconds.
         self.waited = 0.0
-        self.waits = 0
+        self._spans: list[tuple[int, float, float]] = []
         self._lock = threading.Lock()
 
     def wait_out(self, exchange: Exchange, attempt: int) -> bool:
@@ -115,9 +115,16 @@ class Retry:
             if self.waited + seconds > self.seconds or (left is not None and seconds >= left):
                 return False
             self.waited += seconds
-            self.waits += 1
+            now = time.time()
+            self._spans.append((exchange.status or 0, now, now + seconds))
         time.sleep(seconds)
         return True
+
+    def take(self) -> list[tuple[int, float, float]]:
+        """The waits since the last call: status, and begin and end in Unix seconds."""
+        with self._lock:
+            spans, self._spans = self._spans, []
+        return spans
 
 
 class TimeoutPolicy:

@@ -43,7 +43,7 @@ def prepopulated(run: Run, operation: str) -> bool:
     listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
     exchange = run.lag.eventually(
         f"{operation} of a new account",
-        lambda: run.send(fixture.client, listing, "does a new account come with something in it?"),
+        lambda: run.send(fixture.client, listing, "the list of a new account, to see whether it is empty"),
         lambda answer: (page := page_of(answer)) is None or bool(page.items),
     )
     items = objects(exchange.get("items")) if page_of(exchange) else []

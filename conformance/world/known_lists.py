@@ -280,7 +280,7 @@ def _accounts(run: Run) -> KnownList:
     if len(known.created) >= _OWN_ACCOUNTS:
         known.provoke()
         first = known.call.with_query(query(1, 1))
-        page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
+        page = page_of(run.send(fixture.client, first, "one account, for the number of all"))
         length = LARGE if page is None or page.total is None else page.total
         known.fill(sequence, min(LARGE, LARGE - length + _OWN_ACCOUNTS))
     if known.refusal is None:

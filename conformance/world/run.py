@@ -146,7 +146,9 @@ class Account:
         run, primary = self.run, self.run.target.primary
         ids = {"account_id": self.account_id, "beneficiary_id": str(primary.beneficiary_id)}
         listing = call("listPayoutDestinations", ids)
-        listed = run.send(self.client, listing, "which currency does the payee of the target file take?")
+        listed = run.send(
+            self.client, listing, "the destinations of the payee of the target file, for their currency"
+        )
         items = objects(listed.get("items"))
         named = (item for item in items if item.get("id") == primary.payout_destination_id)
         currency = str(next(named, {}).get("currency") or "USD")
@@ -154,7 +156,7 @@ class Account:
 
         def paid(payee: Payee) -> bool:
             attempt = self.call("createPayout", run.samples.payout(*payee))
-            return run.send(self.client, attempt, "which payee does this server pay?").succeeded
+            return run.send(self.client, attempt, "a payout, to see whether this payee is paid").succeeded
 
         with contextlib.suppress(Inconclusive):
             run.answering()
@@ -212,7 +214,7 @@ class Account:
             with contextlib.suppress(Inconclusive):
                 for index, body in enumerate(samples.bank_accounts()):
                     attempt = call(create, self.ids(create), body)
-                    purpose = "which bank details does this server accept?"
+                    purpose = "bank details, to see whether they are accepted"
                     if self.run.send(self.client, attempt, purpose).succeeded:
                         return index
             return 0

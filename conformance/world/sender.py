@@ -83,6 +83,8 @@ class Sender:
         self.accepted: list[Exchange] = []
         self.sent = 0
         self.retry = Retry(self.budget, target.limits.retry_seconds)
+        #: Seconds left for what shows by chance, or after a time: a race is repeated so long.
+        self.patience = 0.0
         self.timeouts = TimeoutPolicy(target.limits.request_timeout)
         self.invariants = Invariants(target)
         #: Whoever moves money; the transport of a test has no other processes.

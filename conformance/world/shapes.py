@@ -90,7 +90,7 @@ def _position(run: Run, operation: str, shape: str) -> int:
     ids = fixture.ids(operation)
     for position, body in enumerate(bodies(fixture, operation, shape)):
         named = f"{shape} in {body['currency']}" if isinstance(body.get("currency"), str) else shape
-        attempt, purpose = call(operation, ids, body), f"does this server accept the valid {named}?"
+        attempt, purpose = call(operation, ids, body), f"the valid {named}, to see whether it is accepted"
         last = run.send(fixture.client, attempt, purpose)
         if last.succeeded:
             return position

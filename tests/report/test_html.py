@@ -72,9 +72,9 @@ def test_a_violation_is_listed_once_with_all_that_is_known_of_it() -> None:
     assert card.get("id") == "cause-1" and card.get("open") is not None
     assert "2. list.walk on listWallets required" in text(later)
     for words in (
-        "sent a valid request",
+        "sent POST createAccount: a valid request",
         "expected a refusal (4xx)",
-        "got page\\n3 (not reproduced alone; it is a violation all the same)",
+        "got page\\n3 (its check, repeated alone in new accounts, did not show it: it lacked what the run",
         "--rule list.pages --operation listAccounts --seed 7 --target server.toml",
         "also on listWallets: got no page",
         "also expected page 4; got page 4",
@@ -103,7 +103,7 @@ def test_what_was_sent_is_no_part_of_the_expectation(purpose: str, expected: str
     )
     [card] = whole.cssselect("details.cause")
     facts = {text(fact.find("dt")): text(fact.find("dd")) for fact in card.cssselect("dl.points > div")}
-    assert (facts["sent"], facts["expected"]) == (purpose, left)
+    assert (facts["sent"], facts["expected"]) == (f"POST createAccount: {purpose}", left)
 
 
 def test_a_statement_that_is_the_expectation_stands_once() -> None:

@@ -16,7 +16,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.report.commands import again, reproduction
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import judge
-from tests.support.mistakes import NoNonces
+from tests.support.mistakes import AnySignature
 from tests.support.report_samples import judged
 from tests.support.running import run_against
 
@@ -53,17 +53,17 @@ def test_a_failure_comes_again(fault: Fault) -> None:
 
 
 def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
-    cell = judged("auth.nonce-replay", "listAccounts", Verdict.FAILED)
+    cell = judged("auth.signature", "listAccounts", Verdict.FAILED)
     command = reproduction(cell, {}, 7)
-    assert command == "pytest --pyargs conformance --rule auth.nonce-replay --operation listAccounts --seed 7"
+    assert command == "pytest --pyargs conformance --rule auth.signature --operation listAccounts --seed 7"
     options = command.removeprefix("pytest --pyargs conformance ")
-    for behaviour, status in ((NoNonces(), 1), (Behaviour(), 0)):
+    for behaviour, status in ((AnySignature(), 1), (Behaviour(), 0)):
         folder = tmp_path / str(status)
         folder.mkdir()
         outcome = run_against(folder, options, behaviour)
         assert outcome.status == status, outcome.output
         cells = [cell for cell in outcome.results["cells"] if cell["verdict"] == "failed"]
-        assert [cell["rule"] for cell in cells] == ["auth.nonce-replay"] * status
+        assert [cell["rule"] for cell in cells] == ["auth.signature"] * status
 
 
 SERVER = {"target": "my server.toml", "base-url": "http://x"}

@@ -90,7 +90,8 @@ def test_violations_of_the_rules_own_check_come_first() -> None:
 
 def ledger_of(number: int) -> Ledger:
     """Returns a worker's ledger: rules that depend on the number, and a rule of every response."""
-    ledger = Ledger(sent=number, waits=1, waited=0.5)
+    ledger = Ledger(sent=number)
+    ledger.waited("a rate limit", float(number), number + 1.5)
     ledger.add(cell(judged=number).concluded(f"test_x.test_{number}"))
     passive = Cell("format.id", "listWallets", judged=10)
     if number % 2:
@@ -107,7 +108,9 @@ def test_parts_add_up_in_any_order(seed: int) -> None:
     ledger = Ledger()
     for other in parts:
         ledger.merge(other)
-    assert (ledger.sent, ledger.waits, ledger.waited) == (15, 5, 2.5)
+    # The lanes waited at the same time.
+    wait = ledger.waits["a rate limit"]
+    assert (ledger.sent, wait.times, wait.seconds, wait.spans) == (15, 5, 5.5, [(1.0, 6.5)])
     assert ledger.cell(REQUIRED, "listWallets").checks == [f"test_x.test_{number}" for number in range(1, 6)]
     passive = ledger.cell("format.id", "listWallets")
     assert (passive.judged, passive.broken, passive.verdict) == (50, 9, "failed")

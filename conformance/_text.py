@@ -61,8 +61,8 @@ def told_apart(one: str, other: str) -> tuple[str, str]:
 
 def _look(text: str) -> str:
     """What is seen of a text."""
-    seen = unicodedata.normalize("NFKC", text)
-    return " ".join("".join(each for each in seen if unicodedata.category(each) != "Cf").split())
+    normal = unicodedata.normalize("NFKC", text)
+    return " ".join("".join(each for each in normal if unicodedata.category(each) != "Cf").split())
 
 
 def _apart(text: str) -> str:

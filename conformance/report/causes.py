@@ -85,7 +85,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
 
 def _behind(row: _Row, rows: Iterable[_Row], exchanges: Exchanges) -> list[_Row]:
     """The rows that explain each violation of a row; none if some violation is left."""
-    found: dict[_Row, None] = {}
+    behind: dict[_Row, None] = {}
     for operation, violations in row.cells.items():
         others = [other for other in rows if operation in other.cells and other.known == row.known]
         for violation in violations:
@@ -96,8 +96,8 @@ def _behind(row: _Row, rows: Iterable[_Row], exchanges: Exchanges) -> list[_Row]
             )
             if (other := next(explains, None)) is None:
                 return []
-            found[other] = None
-    return list(found)
+            behind[other] = None
+    return list(behind)
 
 
 def _explains(other: _Row, operation: str, row: _Row, violation: Violation, exchanges: Exchanges) -> bool:
@@ -166,6 +166,6 @@ def _refusing(
     answer = exchange.status, error_code(exchange)
     for (_, operation), rows in broken.items():
         for row in rows if operation == exchange.operation else ():
-            shown = (wrong_exchange(each, ledger.exchanges) for each in row.cells[operation])
-            if any(each and (each.status, error_code(each)) == answer for each in shown):
+            others = (wrong_exchange(each, ledger.exchanges) for each in row.cells[operation])
+            if any(each and (each.status, error_code(each)) == answer for each in others):
                 yield row

@@ -195,7 +195,7 @@ class SideEffects:
         }
         for identifier, answer in list(named.items())[:5]:
             ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}
-            look = self._look(call("getBeneficiary", ids), "is there what the answer names?")
+            look = self._look(call("getBeneficiary", ids), "a read of what the answer names")
             got = f"{answer.status}, and getBeneficiary shows a new beneficiary" if look.succeeded else ""
             self.at.expect(rule, expected, unusable(answer) or got, answer, look)
         for last in () if named else sent[-1:]:
@@ -218,7 +218,7 @@ class SideEffects:
         if self.traits.shared:
             return self._accounts(before)
         listing = self.fixture.call(self.traits.listed_by)
-        done = walk(lambda call, _: self._look(call, "what is in the list?"), listing)
+        done = walk(lambda call, _: self._look(call, "the list, to compare what is in it"), listing)
         if done.broken is not None:
             raise _hidden(done.broken)
         return _pages(done.exchanges)
@@ -251,7 +251,7 @@ class SideEffects:
         """Counts the accounts, to which others add as well, and, if there are more than before, reads the new
         ones."""
         listing = self.fixture.call("listAccounts").with_query(query(1, MAX_SIZE))
-        look = self._look(listing, "how many accounts are there?")
+        look = self._look(listing, "one account, for the number of all")
         page = page_of(look)
         if page is None or page.total is None:
             raise _hidden(look)
@@ -364,7 +364,7 @@ class SideEffects:
             if self.at.send(request, what, exchange.organization).succeeded:
                 return False
         ids = {"account_id": self.fixture.account_id, "beneficiary_id": other.beneficiary_id}
-        look = self._look(call("getBeneficiary", ids), "is this one disabled, too?")
+        look = self._look(call("getBeneficiary", ids), "another beneficiary, to see whether it is disabled")
         disabled: bool = look.get("status") == "disabled"
         return disabled
 

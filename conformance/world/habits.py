@@ -104,13 +104,13 @@ def _detect_end(send: Send, fixture: Account) -> str:
     def look(number: int, purpose: str) -> Page | None:
         return page_of(send(fixture.call("listAccounts").with_query(query(number, MAX_SIZE)), purpose))
 
-    before = look(1, "how many accounts are there?")
+    before = look(1, "one account, for the number of all")
     if before is None or before.total is None:
         return ""
     created = {str(fixture.create("createAccount").get("id")) for _ in range(_CREATED)}
     for pause in _LOOKS_FOR_NEW:
         time.sleep(pause)
-        first = look(1, "are new accounts first?")
+        first = look(1, "the first accounts, to see whether new ones are first")
         if first is None or first.total is None:
             return ""
         if created <= set(first.ids[: max(0, first.total - before.total)]):
@@ -118,7 +118,7 @@ def _detect_end(send: Send, fixture: Account) -> str:
         ids: list[str] = []
         begin = before.total // MAX_SIZE + 1
         for number in range(begin, min(pages_of(first.total, MAX_SIZE), begin + _LAST_PAGES) + 1):
-            page = look(number, "are new accounts last?")
+            page = look(number, "the last accounts, to see whether new ones are last")
             ids += page.ids if page else []
         if created <= set(ids[before.total % MAX_SIZE :]):
             return "end"

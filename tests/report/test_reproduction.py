@@ -64,6 +64,8 @@ def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
         assert outcome.status == status, outcome.output
         cells = [cell for cell in outcome.results["cells"] if cell["verdict"] == "failed"]
         assert [cell["rule"] for cell in cells] == ["auth.signature"] * status
+        # The causes are the last screen.
+        assert "= conformance =" in outcome.output.rpartition("short test summary info")[2]
 
 
 SERVER = {"target": "my server.toml", "base-url": "http://x"}

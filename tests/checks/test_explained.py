@@ -1,0 +1,106 @@
+"""What a check adds to what it got: the part that made the difference, the time and the requests between two,
+the time that one rule has where it is run alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from conformance.checks import load_checks
+from conformance.checks.check import Check
+from conformance.checks.races import Rounds
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.wire.messages import Call
+from conformance.world.purposes import AUTHENTICATION
+from conformance.world.run import Run
+from tests.faults.catalogue import load
+from tests.faults.harness import judge
+
+
+class LowerCaseNonces(Behaviour):
+    """Takes a nonce with letters in upper case for used."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        return nonce == nonce.lower() and super().claim_nonce(ctx, nonce)
+
+
+def sorted_query() -> Behaviour:
+    """Returns a server that computes the signature over the sorted query."""
+    kind = "The signature is computed over another form of the query than the one that was sent: sorted"
+    return next(each for each in load() if each.kind == kind and each.operation == "listWallets").make()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "check", "operation", "got"),
+    [
+        (
+            LowerCaseNonces(),
+            "test_authentication.test_sound_requests_pass",
+            "createWallet",
+            "401 authentication_error/nonce_replay; without that nonce 201 with a JSON body",
+        ),
+        (
+            sorted_query(),
+            "test_signature.test_query_as_sent",
+            "listWallets",
+            "401 authentication_error/invalid_signature; without its query 200 with a JSON body",
+        ),
+    ],
+    ids=["nonce", "query"],
+)
+def test_a_refusal_of_what_must_pass_names_the_part_that_made_the_difference(
+    behaviour: Behaviour, check: str, operation: str, got: str
+) -> None:
+    outcome = judge(behaviour, [(load_checks()[check], operation)])
+    [cell] = (cell for cell in outcome.ledger.cells if cell.violations)
+    assert {violation.got for violation in cell.violations} == {got}
+    assert len(cell.violations[0].exchanges) == 2
+
+
+def check_on(run: Run, rule: str, operation: str) -> Check:
+    """Returns a check of a rule on an operation."""
+    return Check(run, OPERATIONS[operation], [RULES[rule]], "test_x.test_it")
+
+
+def test_a_race_goes_on_until_it_shows_where_one_rule_is_run_alone(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.count(0.0, 1.0)
+    monkeypatch.setattr("conformance.checks.races.time.monotonic", lambda: next(clock))
+    at = check_on(run, "wallet.race", "createWallet")
+    assert [*Rounds(at, 2)] == [0, 1]
+    run.patience = 5.0
+    assert [*Rounds(at, 2)] == [*range(7)]
+    # Several races share the time.
+    assert [*Rounds(at, 2)] == [0, 1]
+    run.patience = 5.0
+    for number in Rounds(at, 2):
+        if number == 3:
+            at.expect("wallet.race", "one", "two")
+    assert number == 3
+
+
+def test_what_was_used_before_is_asked_for_after_many_requests_where_one_rule_is_run_alone(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("conformance.checks.check.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("conformance.checks.check.MANY", 5)
+    run.pause = pauses.append
+    at = check_on(run, "auth.nonce-replay", "listAccounts")
+    first = at.send(at.valid(), "a valid request")
+
+    def make() -> Call:
+        return run.account(AUTHENTICATION).call("listAccounts")
+
+    at.be_patient(make, "a request in between")
+    assert len(at.exchanges) == 1 and pauses == [0.0]
+    run.patience = 30.0
+    at.be_patient(make, "a request in between")
+    assert len(at.exchanges) == 6 and pauses == [0.0, 30.0] and run.patience == 0.0
+    seconds, _, requests = at.later(first).partition(" s and ")
+    assert float(seconds) >= 0 and requests == "5 requests later"

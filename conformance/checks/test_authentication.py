@@ -241,7 +241,6 @@ def test_unknown_keys(engine: AuthProbes) -> Iterator[Case]:
     "auth.nonce-form",
     "auth.signature-upper-case",
     "auth.bearer-beside",
-    "auth.body-on-get",
     "auth.precedence",
     "auth.unspecified-codes",
     engine=sound,
@@ -276,9 +275,6 @@ def test_open_choices(engine: Engine) -> Iterator[Case]:
             "Authorization: Bearer beside a valid signature": {
                 "headers": (("Authorization", "Bearer beside"),)
             }
-        },
-        "auth.body-on-get": {
-            "a body that is not signed": {"body": b"{}", "auth": Auth(signed_body=b""), "front_end": True}
         },
     }
     for rule, questions in rows.items():

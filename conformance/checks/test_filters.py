@@ -14,9 +14,11 @@ from conformance.checks.list_judging import (
     judge_by_query,
     judge_totals,
     judge_whole,
+    usable_page,
 )
 from conformance.contract.timestamps import with_offset
 from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.judge.outcomes import Got, unusable
 from conformance.judge.paging import keeps_what_fits
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
@@ -256,15 +258,54 @@ def _judge_walk(at: Check, lists: Filtered, filters: Parameters) -> None:
 # ---------------------------------------------------------------------- what is not fixed
 
 
-@check("list.several-statuses")
+@check("list.several-statuses", "list.statuses-order", "list.status-filter")
 def test_several_statuses(at: Check) -> None:
-    """Records the effect of two statuses, in the array style of the target file."""
-    lists = Filtered(at)
-    style = at.target.array_style
-    for values in (("active", "inactive"), ("inactive", "active")):
-        exchange = lists.send(_status(at, *values), f"statuses {' and '.join(values)}")
-        question = f"statuses {', '.join(values)} ({style})"
-        at.observe("list.several-statuses", question, _effect(lists, exchange), exchange)
+    """Sends two statuses in the array style of the target file, in both orders, and records their effect: the
+    same elements; where the target file states the style, those of either."""
+    lists, style = Filtered(at), at.target.array_style
+    statuses = _NAMED_STATUSES[at.operation.id]
+    values = statuses[0], statuses[-1]
+    orders = {f"{values[0]} and {values[1]}": values, f"{values[1]} and {values[0]}": values[::-1]}
+    filters = {f"statuses {named}": _status(at, *order) for named, order in orders.items()}
+
+    def send() -> list[Exchange]:
+        return [lists.send(each, what) for what, each in filters.items()]
+
+    # Statuses may change between the two.
+    answers = at.eventually(send, lambda answers: len({_result(lists, each) for each in answers}) == 1)
+    for answer in answers:
+        question = f"{answer.purpose} ({style})"
+        at.observe("list.several-statuses", question, _effect(lists, answer), answer)
+    first, last = answers
+    expected = f"{last.purpose}: the result of {first.purpose}, {_effect(lists, first)}"
+    unlike = _result(lists, first) != _result(lists, last)
+    got: Got = unusable(first) or unusable(last) or (_effect(lists, last) if unlike else "")
+    at.expect("list.statuses-order", expected, got, last, first)
+    if not at.target.style_stated:
+        at.not_exercised("list.status-filter", "the target file does not state [lists] array_style")
+        return
+    for answer in answers:
+        _judge_union(at, lists, answer, values)
+
+
+def _result(lists: Filtered, answer: Exchange) -> tuple[bool, frozenset[str]]:
+    """The known elements that an answer shows, and whether it is a page."""
+    page = page_of(answer)
+    return page is not None, frozenset(lists.ids.intersection(page.ids) if page else ())
+
+
+def _judge_union(at: Check, lists: Filtered, answer: Exchange, values: Sequence[str]) -> None:
+    """Judges that an answer shows the elements of any of these statuses, and no others."""
+
+    def fitting(answer: Exchange) -> bool:
+        ids = frozenset(str(item["id"]) for item in lists.elements if item["status"] in values)
+        return _result(lists, answer) == (True, ids)
+
+    answer = lists.looked(answer, fitting)
+    if usable_page(at, "list.status-filter", answer, answer.purpose) is not None:
+        got = "" if fitting(answer) else _effect(lists, answer)
+        expected = f"{answer.purpose}: the elements of either status"
+        at.expect("list.status-filter", expected, got, answer, lists.unfiltered)
 
 
 @check("list.odd-filters")

@@ -12,6 +12,7 @@ from conformance.checks.list_judging import (
     stocked,
     usable_page,
 )
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.judge import outcomes, paging, queries
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Call, Exchange
@@ -65,6 +66,27 @@ def _judge_number(at: Check, exchange: Exchange, what: str, size: int) -> None:
     if other is not None and other.total == page.total:
         sentence = f"{what}, answered as page {page.page}: its items"
         at.expect(rule, *paging.same_elements(sentence, page, other))
+
+
+#: Integers in other forms, percent-encoded, and what they are: another number to parsers of octal digits, of
+#: digits alone, and of leading digits.
+_FORMS = (("%2B7", 7), ("7.0", 7), ("1e1", 10), ("%207", 7), ("%D9%A7", 7), ("7%20", 7))
+
+
+@check("list.echo")
+def test_integers_in_other_forms(at: Check) -> None:
+    """Sends page and size with a leading zero, a plus sign, a fraction, an exponent, a space, or in digits of
+    another script: that decimal number, the default, or a refusal."""
+    stock, turn = stocked(at), OPERATION_SETS["list"].index(at.operation.id)
+    forms = [("size", "011", 11), ("page", "010", 10)]
+    forms += [("size", *_FORMS[(turn + step) % len(_FORMS)]) for step in (0, 2)]
+    for name, text, value in forms:
+        size = "&size=1" if name == "page" else ""
+        what = f"{name}={text}{size}"
+        exchange = at.send(stock.call.with_query(what), what)
+        if page := usable_page(at, "list.echo", exchange, what, refusable=True):
+            numbers = sorted({value, 1 if name == "page" else DEFAULT_SIZE})
+            at.expect("list.echo", *paging.number_among(what, page, name, numbers))
 
 
 #: A page past the last that is 1 in 32 bits, and one whose offset is 0.

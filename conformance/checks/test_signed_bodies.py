@@ -98,6 +98,14 @@ def test_absent_body_is_signed_as_empty(engine: Engine) -> Iterator[Case]:
         yield engine.case(rule, name, body=b"{}", auth=Auth(signed_body=b""))
 
 
+@table("auth.body-on-get", engine=AuthProbes)
+def test_body_of_a_get_is_signed(engine: Engine) -> Iterator[Case]:
+    """A GET with a body that is left out of its signature is refused."""
+    name = "a GET with the body {}, signed as empty"
+    # A front end may refuse any GET with a body.
+    yield engine.case("auth.body-on-get", name, body=b"{}", auth=Auth(signed_body=b""), front_end=True)
+
+
 @table("auth.body-as-sent", engine=sound)
 def test_body_as_sent(engine: Engine) -> Iterator[Case]:
     """Bodies with white space, in another order, with non-ASCII letters or escapes, and a long one, signed as

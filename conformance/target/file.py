@@ -38,6 +38,7 @@ def build(tables: Mapping[str, Any], source: str, folder: Path | None = None) ->
         secondary=None if features.secondary is False else secondary,
         features=features,
         array_style=tables.get("lists", {}).get("array_style", "repeat"),
+        style_stated="array_style" in tables.get("lists", {}),
         limits=Limits(**{key: float(value) for key, value in tables.get("limits", {}).items()}),
         tls=_tls(tables.get("tls", {}), source, folder or Path()),
         samples=_by_kind(tables.get("samples", {})),

@@ -69,6 +69,8 @@ class Target:
     secondary: Organization | None = None
     features: Features = Features()
     array_style: str = "repeat"
+    #: The target file states it.
+    style_stated: bool = False
     limits: Limits = Limits()
     tls: Tls = NO_FILES
     samples: Mapping[str, Any] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
@@ -12,7 +12,7 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
 from .catalogue import Call, Faulty, Row, faults, refuse, seam, seams
-from .rows import envelope, lacking, skipping, where
+from .rows import envelope, lacking, refusing, skipping, where
 from .walks import listing
 
 
@@ -322,7 +322,27 @@ ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
 }
 
 
+_OFFSET = re.compile("([+-])([0-9]{2}):([0-9]{2})$")
+
+
+def _offset(text: str) -> int:
+    """The offset of a date, in seconds."""
+    found = _OFFSET.search(text)
+    assert found is not None
+    return int(f"{found[1]}1") * (int(found[2]) * 3600 + int(found[3]) * 60)
+
+
 faults["list.date-offset"] |= {
+    "The sign of an offset is read the other way round.": where(
+        "date",
+        lambda query, name: _OFFSET.search(query.get(name, [""])[0]),
+        lambda query, name, usual: usual() + 2 * SECOND * _offset(query[name][0]),
+    ),
+    "A date with an offset ahead of UTC is read by its day.": where(
+        "date",
+        lambda query, name: "+" in query.get(name, [""])[0],
+        lambda usual: usual() // DAY * DAY,
+    ),
     "The offset of a date is ignored.": where(
         "parameter",
         lambda name: name.endswith("_date"),
@@ -332,6 +352,56 @@ faults["list.date-offset"] |= {
         "date",
         lambda query, name: query.get(name, [""])[0].endswith(":30"),
         lambda query, name, usual: usual() + (1800 if query[name][0][-6] == "+" else -1800) * SECOND,
+    ),
+}
+
+
+_SEVERAL = ("listPayoutDestinations", "listVirtualAccounts")
+
+
+def _one_of(query: Mapping[str, list[str]], value: int) -> list[str]:
+    """One of several statuses alone."""
+    statuses = query.get("statuses", [])
+    return [statuses[value]] if statuses else []
+
+
+faults["list.statuses-order", "list.status-filter"] |= {
+    "Of several statuses one counts.": seam(
+        "statuses",
+        _one_of,
+        each={"the first": 0, "the last": -1},
+        operations=_SEVERAL,
+        also=("list.status-filter",),
+    ),
+    "Several statuses count up to the first that nothing has.": where(
+        "statuses",
+        lambda usual: len(usual()) > 1,
+        lambda usual: usual()[: 1 + (usual()[0] == "active")],
+        operations=_SEVERAL,
+        also=("list.status-filter",),
+    ),
+    "A second status is refused unless it is active.": refusing(
+        "statuses",
+        "invalid_parameter",
+        lambda query: query.get("statuses", [])[1:] not in ([], ["active"]),
+        operations=_SEVERAL,
+        also=("list.status-filter",),
+    ),
+}
+
+faults["list.status-filter"] |= {
+    "An element has to have each of several statuses.": where(
+        "status_among",
+        lambda statuses: len({*statuses}) > 1,
+        lambda: Condition("id", "=", ""),
+        operations=_SEVERAL,
+    ),
+    "Several statuses are no filter known, and nothing passes, or are refused.": where(
+        "status_among",
+        lambda statuses: len({*statuses}) > 1,
+        lambda value: refuse("invalid_parameter") if value else Condition("status", "=", "several"),
+        each={"refused": True, "nothing": False},
+        operations=_SEVERAL,
     ),
 }
 

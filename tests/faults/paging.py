@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -380,5 +381,37 @@ faults["list.page-beyond"] |= {
     ),
     "A page past the last is answered with a redirection.": seam(
         "page_of", lambda listing, usual: refuse(MOVED) if not usual() and listing.total else usual()
+    ),
+}
+
+
+# ---------------------------------------------------------------------- integers in other forms
+
+
+def _octal(text: str) -> str:
+    return str(int(text, 8)) if re.fullmatch("0[0-7]+", text) else text
+
+
+def _leading(text: str) -> str:
+    """The digits in front, as parseInt reads them."""
+    return digits[0] if (digits := re.match("[0-9]+", text)) else text
+
+
+def _digits_only(text: str) -> str:
+    """All signs but digits left out, as input masks do."""
+    return re.sub("[^0-9]", "", text, flags=re.ASCII) or text
+
+
+faults["list.echo"] |= {
+    "An integer in another form is read as another number.": seam(
+        "parameter",
+        lambda name, usual, value: (
+            value(usual()) if name in ("page", "size") and usual() is not None else usual()
+        ),
+        each={
+            "octal": _octal,
+            "leading digits": Only(_leading, ("listAccounts", "listVirtualAccounts")),
+            "digits only": Only(_digits_only, ("listPayoutDestinations", "listVirtualAccounts")),
+        },
     ),
 }

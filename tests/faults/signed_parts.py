@@ -298,3 +298,14 @@ faults["auth.body-as-sent"] |= {
         },
     ),
 }
+
+
+faults["auth.body-on-get"] |= {
+    "The body of a GET is left out of its signature.": seam("signed_body", lambda: b""),
+    "Of a GET the signature is verified with or without its body.": also_signed(
+        lambda self, ctx: [string(self, ctx, body=b"")]
+    ),
+    "The body of a GET is signed only if it has a type other than JSON.": where(
+        "signed_body", lambda ctx: ctx.header(b"content-type") == "application/json", lambda: b""
+    ),
+}

@@ -35,6 +35,7 @@ def run_on(
     fill(server.store, seeded)
     tables = target_tables(seeded, "http://reference.test") | {"limits": dict(limits)}
     tables["features"] |= features
+    tables["lists"] = {"array_style": server.behaviour.array_style}
     if features.get("secondary") is False:
         del tables["secondary"]
     return Run(build(tables, "reference"), transport=transport(server))

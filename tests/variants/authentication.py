@@ -14,6 +14,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.pipeline import Stage
 from conformance.reference.refusals import Refusal
+from conformance.world.corpora import headers
 
 from .choice import Usual, choice, demand, other
 
@@ -175,6 +176,20 @@ class KeysBeforeResources(Behaviour):
 def refusals_remembered(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> bool:
     """Stores refusals, so that a repetition with the key gets the refusal again."""
     return refusal.kind not in ("invalid_idempotency_key", "idempotency_key_conflict")
+
+
+@demand(seam="authenticate", kind="invalid_parameter")
+def no_addresses_of_proxies(self: Behaviour, ctx: Context) -> object:
+    """Refuses an address or prefix that a proxy would tell."""
+    return any(ctx.header(name.lower().encode()) for name in (*headers.PREFIXES, *headers.ADDRESSES))
+
+
+@choice(seam="check_headers_present")
+def no_other_methods(self: Behaviour, usual: Usual, ctx: Context) -> None:
+    """Refuses a method in a header before it looks at the signature."""
+    if any(ctx.header(name.lower().encode()) for name in headers.METHODS):
+        raise Refusal("unknown_method")
+    usual(ctx)
 
 
 @demand("idempotency.key-elsewhere", seam="replay", kind="missing_idempotency_key")

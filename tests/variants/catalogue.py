@@ -48,7 +48,7 @@ strict: no_unknown_fields, strict_json, json_declared, syntax_checked, no_nulls,
     hexadecimal_nonces, no_bearer_beside, bearer_named, headers_of_cgi, keys_by_their_letters,
     no_keys_elsewhere, UnspecifiedCodes, no_cards, fiat_destinations_only, details_demanded,
     disabled_unpaid, disabled_once, FundsDemanded, pages_beyond_refused, canonical_integers,
-    one_status_only, WholeSeconds, SmallBodies, plain_texts
+    one_status_only, WholeSeconds, SmallBodies, plain_texts, no_addresses_of_proxies, no_other_methods
 lenient: masked_in_groups, TerseErrors, surrogates_replaced, AnyDecimal, NoBodyIsEmpty, length_in_utf16,
     signatures_in_any_case, equal_json_replays, no_bodies_on_get, payouts_on_credit,
     shared_bank_details, FurtherFields, inapplicable_left_out, numeric_ids, ReferencesOfAnotherPrefix,
@@ -140,6 +140,7 @@ nothing implied: unauthenticated_otherwise, signature_shown, random_uuids_only, 
 #: Server -> what it needs beside its choices.
 _SURROUNDED: dict[str, dict[str, Any]] = {
     "rewritten answers": {"wrap": Folded},
+    "frameworks": {"change": style("repeat")},
     "commas": {"change": style("comma")},
     "brackets": {"change": style("brackets")},
     "fast clock": {"ahead": 40},

@@ -59,9 +59,10 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
     for rule, what in _differences(call, target, known[0]):
         if call.operation in RULES[rule].operations:
             reasons.append(Reason(rule, what, (401,), TYPE, "invalid_signature"))
-    if call.headers or (call.body and call.content_type != "application/json"):
-        # A server may judge media type and transfer coding before authentication, and a bearer token beside a
-        # signature is open (auth.bearer-beside).
+    odd_body = call.body and (call.content_type != "application/json" or call.method == "GET")
+    if call.headers or odd_body:
+        # A server may judge media type and transfer coding before authentication, a front end refuse any body
+        # of a GET, and a bearer token beside a signature is open (auth.bearer-beside).
         return [Reason(reason.rule, reason.what) for reason in reasons]
     return reasons
 
@@ -124,7 +125,8 @@ def _differences(call: Call, target: Target, organization: Organization) -> Iter
     if auth.signed_body not in (None, body):
         what = "a request signed over another body"
         yield "auth.signed-body", what
-        yield "auth.signed-empty-body", what
+        # Of a GET with a body that is left out, which servers may not read, only the latter is suggested.
+        yield "auth.body-on-get" if body and call.method == "GET" else "auth.signed-empty-body", what
 
 
 def _parts(call: Call, target: Target, organization: Organization) -> Parts:

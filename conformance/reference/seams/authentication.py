@@ -153,7 +153,7 @@ class Authentication(Base):
 
     def signed_body(self, ctx: Context) -> bytes:
         """The BODY part, exactly as sent: auth.signed-body, auth.signed-empty-body, auth.body-as-sent,
-        http.chunked-body; also of a GET (open: auth.body-on-get)."""
+        http.chunked-body; also of a GET: auth.body-on-get."""
         return ctx.request.body
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:

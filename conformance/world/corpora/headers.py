@@ -103,3 +103,24 @@ CONTENT_TYPES = (
     Value("application/json, text/plain", "two types"),
     Value(";", "no type at all"),
 )
+
+#: Headers by which proxies tell the prefix, the address and the method that they were asked for, and
+#: frameworks take them from anybody.
+PREFIXES = ("X-Forwarded-Prefix", "X-Script-Name")
+ADDRESSES = (
+    "X-Original-URL",
+    "X-Original-URI",
+    "X-Rewrite-URL",
+    "X-Forwarded-URI",
+    "X-Forwarded-URL",
+    "X-Forwarded-Path",
+    "X-Envoy-Original-Path",
+)
+METHODS = ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Forwarded-Method")
+
+#: What they tell of the host beside it.
+HOST = (
+    ("X-Forwarded-Host", "proxy.example"),
+    ("X-Forwarded-Proto", "https"),
+    ("Forwarded", "for=192.0.2.1;host=proxy.example;proto=https"),
+)

@@ -23,5 +23,5 @@ def match(path: bytes) -> Match | None:
     """
     empty, *raw = path.split(b"/")
     segments = [(unquote_to_bytes(part) if b"%" in part else part).decode("utf-8", "replace") for part in raw]
-    found = None if empty else route(segments)
-    return None if found is None else Match(*found)
+    documented = None if empty else route(segments)
+    return None if documented is None else Match(*documented)

@@ -24,10 +24,11 @@ from conformance.world.corpora.stored_texts import PRECISE
 from conformance.world.creations import creations
 from conformance.world.run import Account
 from conformance.world.samples import LINES, SIGNS, Body
-from conformance.world.sender import refusal_of_valid
+from conformance.world.sender import REPLAYS, refusal_of_valid
 from conformance.world.text_turns import filled
 
 REPLAY, ISOLATION = "idempotency.replay", "idempotency.other-organization"
+DELAY = "idempotency.replay-delay"
 
 # ---------------------------------------------------------------------- replays
 
@@ -35,7 +36,7 @@ REPLAY, ISOLATION = "idempotency.replay", "idempotency.other-organization"
 _DISABLED = {"status": "disabled"}
 
 
-@check(REPLAY)
+@check(REPLAY, DELAY)
 def test_replay(at: Check) -> None:
     """The same key and body on the same path return the original status and body, letters and signs of all
     kinds included, also after another key was used; the operation is neither repeated nor undone."""
@@ -53,6 +54,7 @@ def test_replay(at: Check) -> None:
     at.send(original.another(), "another request with another key")
     what = "the same key and body a third time, after another request with another key"
     original.replay(REPLAY, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
+    at.observe(DELAY, "how soon is a key replayed?", at.run.lag.described(REPLAYS), *sent[1:2])
     if disabled:
         what = "a disabled beneficiary, after the same key and body came again"
         judge_members(at, REPLAY, _disabled(at, original, what), _DISABLED)

@@ -43,6 +43,9 @@ SAMPLE_REMEDIES = {
     "createPayin": "[samples.payin], or [features] payins = false",
 }
 
+#: What `Lag` calls the replays of all operations.
+REPLAYS = "replays"
+
 #: Remedy where the budget of requests is spent.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
 
@@ -93,6 +96,8 @@ class Sender:
         #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
         self._unanswered: list[Failure] = []
+        #: Organization and Idempotency-Key -> time of the first answer, or of the loss of the first request.
+        self._keys: dict[tuple[str, str], float] = {}
         #: The operations that have answered 2xx.
         self.succeeded: set[str] = set()
         self._numbers = itertools.count(first_number)
@@ -110,6 +115,7 @@ class Sender:
         other = type(self)(self.target, self._transport, common=self.common.renewed(self.target))
         other.retry, other.pause, other.clock = self.retry, self.pause, self.clock
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
+        other._keys = self._keys
         return other
 
     def include(self, other: Sender) -> None:
@@ -155,6 +161,8 @@ class Sender:
             self.succeeded.add(str(exchange.operation))
             if exchange.method != "GET":
                 self.accepted.append(exchange)
+        if exchange.call.idempotency_key and (exchange.succeeded or exchange.repeated):
+            self._keys.setdefault(_key(exchange), exchange.arrived)
         if not self.clock.calibrated:
             self.clock.observe(exchange)
         if not exchange.repeated:
@@ -241,7 +249,20 @@ class Sender:
         return exchanges
 
     def once(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call once, whatever its answer. Raises Inconclusive as `send` does."""
+        """Sends a call once, whatever its answer; again, with back-off, only while its key is refused as that
+        of a request in progress. Raises Inconclusive as `send` does."""
+        first = self._once(client, call, purpose)
+        if not _in_progress(first) or call.auth != Auth():
+            return first
+        until = self._keys.get(_key(first), 0.0) + self.lag.within
+        if until < time.time():
+            return first
+        looks = itertools.chain([first], iter(lambda: self._once(client, call, purpose), None))
+        return self.lag.eventually(
+            REPLAYS, lambda: next(looks), lambda answer: not _in_progress(answer), until=until
+        )
+
+    def _once(self, client: Client, call: Call, purpose: str) -> Exchange:
         self.answering()
         self._rest([(call, client.organization.name)])
         with self._paying([call]):
@@ -295,6 +316,16 @@ class Sender:
         if not exchange.succeeded or not isinstance(exchange.document, dict):
             raise refusal_of_valid(exchange)
         return exchange
+
+
+def _key(exchange: Exchange) -> tuple[str, str]:
+    return exchange.organization, (exchange.call.idempotency_key or "").lower()
+
+
+def _in_progress(exchange: Exchange) -> bool:
+    """True for a refusal that may say that an earlier request with the key is not committed yet."""
+    used = exchange.call.idempotency_key is not None and exchange.error_code != "idempotency_key_conflict"
+    return used and exchange.status in (409, 425)
 
 
 def refusal_of_valid(exchange: Exchange) -> Inconclusive:

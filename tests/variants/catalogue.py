@@ -106,6 +106,8 @@ gets from a replica: GetsFromReplica
 destinations from a replica: DestinationsFromReplica
 destinations from two replicas in turn: DestinationsInTurn
 commits late: CommitsLate
+keys locked until the commit: KeysLockedUntilCommit
+keys locked for a second: KeysTooEarly, FundsDemanded
 commits late, refusals remembered: CommitsLate, refusals_remembered
 gets uneven: GetsUneven
 destinations uneven: DestinationsUneven, WholeSeconds

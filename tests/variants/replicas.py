@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
+from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
-from conformance.reference.store import Condition
+from conformance.reference.store import Answer, Condition
 
-from .choice import Usual, choice, memory, times, varied
+from .choice import Usual, choice, memory, other, times, varied
 
 #: Lags of replicas that answer in turn, in microseconds.
 _UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)
@@ -220,6 +222,38 @@ class CommitsLate(Behaviour):
         record = super().find(ctx, kind, identifier)
         late = record is not None and record["created"] > ctx.now - self.commits_behind
         return None if late and kind != "customer" else record
+
+
+@choice("idempotency.replay-delay")
+class KeysLockedUntilCommit(Behaviour):
+    """Commits 50 ms after its answer; until then a request with the same key is refused as still in
+    progress."""
+
+    #: Microseconds between answer and commit, and status of the refusal.
+    commits_after, in_progress = 50_000, 409
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        if ctx.now < memory(self, "commits of keys")[self.answer_scope(ctx), ctx.key]:
+            code = "idempotency_key_in_use"
+            raise other("idempotency_key_conflict", self.in_progress, "idempotency_error", code)
+        return super().stored_answer(ctx)
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        if ctx.first_use:
+            commit = system_clock() + self.commits_after
+            memory(self, "commits of keys")[self.answer_scope(ctx), ctx.key] = commit
+
+
+#: The same, but with the status for a request that comes too early.
+KeysTooEarly = varied(
+    "KeysTooEarly",
+    "Refuses a repeated key with 425 until the first request is committed.",
+    KeysLockedUntilCommit,
+    "idempotency.replay-delay",
+    in_progress=425,
+    commits_after=1_200_000,
+)
 
 
 @choice("read.delay")

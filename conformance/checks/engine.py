@@ -142,7 +142,7 @@ class Engine:
 
     def call(self, case: Case) -> Call:
         """Builds the call of a case, with ids in its path."""
-        own = {name: quoted(value) for name, value in self.ids.items()}
+        own = self.ids
         ids = {name: self._id(name, own[name], whose) for name, whose in case.path}
         return call_of(case, ids, case.body)
 
@@ -155,10 +155,10 @@ class Engine:
         if whose.startswith(NEAR):
             return quoted(whose.removeprefix(NEAR))
         if whose == UNKNOWN:
-            return unknown_like(own)
+            return quoted(unknown_like(own))
         if whose in (ENCODED, ENCODED_LOWER):
             return encoded(own, lower=whose == ENCODED_LOWER)
-        return own
+        return quoted(own)
 
     def turn(self, values: Sequence[T], ahead: int = 0) -> T:
         """Picks one of several values by the operation, so many places ahead: operations take turns."""

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
-from urllib.parse import unquote
 
 from conformance.checks.check import Check
 from conformance.contract.traits import TRAITS
@@ -191,7 +190,7 @@ class SideEffects:
             identifier: exchange
             for exchange in sent
             for identifier in effects.named_beneficiaries(exchange)
-            if identifier not in exchange.call.target and identifier not in self.accepted
+            if identifier not in exchange.call.ids.values() and identifier not in self.accepted
         }
         for identifier, answer in list(named.items())[:5]:
             ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}
@@ -292,7 +291,7 @@ class SideEffects:
         identifier = self.ids["beneficiary_id"]
         for exchange in self.run.accepted[: self._earlier]:
             # Before its answer is parsed.
-            named = exchange.operation == "createBeneficiary" or identifier in unquote(exchange.call.target)
+            named = exchange.operation == "createBeneficiary" or identifier in exchange.call.ids.values()
             if named and exchange.get("id") == identifier:
                 yield exchange
 

@@ -119,7 +119,7 @@ def _other_default(answer: Exchange, listing: Exchange) -> str:
 def _judge_many_destinations(at: Check) -> None:
     """Judges that a beneficiary shows all its destinations, more than the largest page of a list."""
     many = large_list(at.run, "listPayoutDestinations")
-    ids = dict(zip(("account_id", "beneficiary_id"), many.call.path.split("/")[3:6:2], strict=True))
+    ids = many.call.ids
     update = at.operation.traits.subset_of
     reading = call(at.operation.id, ids, {"note": f"changed {samples.marker()}"} if update else None)
     what = f"a beneficiary with {len(many.created)} destinations"
@@ -194,7 +194,7 @@ def _destination(at: Check, fixture: Account, owner: Beneficiary, row: str = "")
 def _judge_destinations(
     at: Check, answer: Exchange, own: list[Exchange], foreign: Exchange, what: str
 ) -> None:
-    owner = answer.call.path.split("/")[5]
+    owner = answer.call.ids["beneficiary_id"]
     ids, expected = (
         identifiers(answer.get("payout_destinations")),
         sorted(str(each.get("id")) for each in own),

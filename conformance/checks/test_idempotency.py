@@ -239,7 +239,7 @@ def _judge_new(at: Check, fixture: Account, original: IdempotentRequest, own: Ca
         at.equal(ISOLATION, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
     else:
         parents = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
-        theirs = any(isinstance(each, str) and each in original.call.target.split("/") for each in parents)
+        theirs = any(isinstance(each, str) and each in original.call.ids.values() for each in parents)
         got = "a resource of the first's" if theirs else ""
         at.expect(ISOLATION, expected, got, answer, original.exchange)
 

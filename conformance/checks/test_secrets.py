@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from urllib.parse import unquote
 
 from conformance.checks.check import Check, check
 from conformance.checks.members import furnish
@@ -24,7 +25,7 @@ from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world import samples
 from conformance.world.bodies import bodies
-from conformance.world.calls import call, identifier, parameters, renewed, unknown_like
+from conformance.world.calls import call, identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.creations import creations
 from conformance.world.purposes import PAYOUTS, TENANT
 from conformance.world.run import Account
@@ -120,7 +121,7 @@ def _defects(at: Check, valid: Call) -> Iterator[tuple[str, Call]]:
     operation, (_, _, _, parent, _, *children) = at.operation, valid.path.split("/")
 
     def for_unknown(known: str) -> Call:
-        return renewed(valid).but(target=valid.target.replace(known, unknown_like(known), 1))
+        return renewed(valid).but(target=valid.target.replace(known, quoted(unknown_like(unquote(known))), 1))
 
     yield "a wrong signature", valid.signed(mistake="other middle digit")
     yield "an unknown parent", for_unknown(parent)
@@ -172,7 +173,10 @@ _PATHS = {operation.path for operation in OPERATIONS.values() if operation.metho
 def _addresses(at: Check, collection: str, own: str, *, documented: bool) -> list[str]:
     """Returns the addresses where a GET of a resource, alone or in a list, is documented, or where not."""
     alone = any(path.rpartition("/")[0] == at.operation.path and path.endswith("}") for path in _PATHS)
-    addresses = {f"{collection}?size={MAX_SIZE}": at.operation.path in _PATHS, f"{collection}/{own}": alone}
+    addresses = {
+        f"{collection}?size={MAX_SIZE}": at.operation.path in _PATHS,
+        f"{collection}/{quoted(own)}": alone,
+    }
     return [address for address, known in addresses.items() if known is documented]
 
 
@@ -180,7 +184,11 @@ def _undocumented(at: Check, create: Exchange) -> list[str]:
     """Returns undocumented addresses that may show a created resource, also at the top level."""
     collection, own = create.call.path, identifier(create)
     top = f"/v1/{collection.rpartition('/')[2]}"
-    return [*_addresses(at, collection, own, documented=False), f"{top}/{own}", f"{top}?size={MAX_SIZE}"]
+    return [
+        *_addresses(at, collection, own, documented=False),
+        f"{top}/{quoted(own)}",
+        f"{top}?size={MAX_SIZE}",
+    ]
 
 
 @check(RULE)
@@ -234,8 +242,8 @@ def test_undocumented_changes_are_guarded(at: Check) -> None:
     """PUT and DELETE on a created resource have no effect without authentication or for another organization;
     nor has a payout from an account that the body names."""
     create = creations(at.run, at.operation.id)[-1].exchange
-    target = f"{create.call.path}/{identifier(create)}"
-    nowhere = f"{create.call.path}/{unknown_like(identifier(create))}"
+    target = f"{create.call.path}/{quoted(identifier(create))}"
+    nowhere = f"{create.call.path}/{quoted(unknown_like(identifier(create)))}"
     put, delete = Call(None, "PUT", target, body=create.call.body), Call(None, "DELETE", target)
     tries = [
         ("a PUT without authentication", put.but(auth=_UNSIGNED), "primary"),
@@ -245,7 +253,7 @@ def test_undocumented_changes_are_guarded(at: Check) -> None:
         tries.append(("a PUT by another organization", put, "secondary"))
         tries.append(("a DELETE by another organization", delete, "secondary"))
         if at.operation.traits.draws_on_funds:
-            body = {**create.call.document, "account_id": create.call.path.split("/")[3]}
+            body = {**create.call.document, "account_id": create.call.ids["account_id"]}
             payout = create.call.but(
                 operation=None, target="/v1/transfers/payouts", idempotency_key=new_key()
             )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 
 from conformance._files import InputError
 from conformance._text import meant, plain
@@ -146,8 +147,8 @@ def route(segments: Sequence[str]) -> tuple[Mapping[str, str], dict[str, str]] |
 
 
 def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
-    """Finds the operation of a method and an unencoded path (from /v1 on), and its path parameters."""
-    before, *segments = path.split("/")
+    """Finds the operation of a method and a path (from /v1 on), and its path parameters, percent-decoded."""
+    before, *segments = (unquote(part) for part in path.split("/"))
     methods, parameters = (None if before else route(segments)) or ({}, {})
     there = method in methods and all(parameters.values())
     return (OPERATIONS[methods[method]], parameters) if there else None

@@ -270,8 +270,19 @@ def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
     if part == "body":
         return ("auth.signed-body", "auth.signed-empty-body")
     if part == "target":
-        part = "query" if parts.query and signed.startswith(parts.method.encode() + parts.path) else "path"
+        begin = len(parts.method)
+        return _of_target(
+            parts, signed[begin : begin + len(parts.target) + len(signed) - len(parts.string())]
+        )
     return (f"auth.signed-{part}" if part else "auth.signature",)
+
+
+def _of_target(parts: Parts, signed: bytes) -> tuple[str, ...]:
+    """Rules that a request breaks whose target was signed in another form."""
+    if parts.query and signed.startswith(parts.path):
+        return ("auth.signed-query",)
+    query = signed.partition(b"?")[2]
+    return ("auth.signed-path", *(["auth.signed-query"] if query != parts.query else []))
 
 
 def changed_part(parts: Parts, signed: bytes) -> str:

@@ -30,7 +30,7 @@ from conformance.judge.oracle.keys import accepted_by
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
-from conformance.world.case import FRESH, Case
+from conformance.world.case import FRESH, Case, call_of
 from conformance.world.run import Run
 from conformance.world.sender import SAMPLE_REMEDIES
 
@@ -56,7 +56,7 @@ class Fuzzer(Engine):
         self._drawn, body = self.fixtures.renewed(case.body)
         case = replace(case, payee=payee_of(case.body), body=body)
         call = self.call(case)
-        case = replace(case, name=described(case, call, self._drawn), front_end=is_odd(call.target))
+        case = replace(case, name=described(case, call, self._drawn), front_end=_for_a_front_end(case))
         self._expected = self.expected(case, call)
         try:
             refused = f"a refused request, {case.name}"
@@ -186,6 +186,12 @@ class Fuzzer(Engine):
         state = {name: before.get(name) for name in documented(self.operation)}
         sentence = f"as before {what}"
         judge_members(self.at, rule, answer, state, sentence, but=MOVING | sent.keys(), shown_by=[before])
+
+
+def _for_a_front_end(case: Case) -> bool:
+    """True if a front end may refuse the path or the query of a case, whatever the ids of the server are."""
+    ids = {name: whose.removeprefix(RAW) if whose.startswith(RAW) else "id" for name, whose in case.path}
+    return is_odd(call_of(case, ids, None).target)
 
 
 def _unique(valid: ValidBody, document: dict[str, Any]) -> bool:

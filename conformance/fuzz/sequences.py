@@ -29,7 +29,7 @@ from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
-from conformance.world.calls import unknown_like
+from conformance.world.calls import quoted, unknown_like
 from conformance.world.case import call_of
 from conformance.world.run import Run
 
@@ -103,7 +103,7 @@ class Sequence:
             valid, body = fixtures.renewed(body)
         elif not self._ids.issuperset(json.loads(body or b"{}").get(name) for name in PAYEES[OWN]):
             payee = UNKNOWN
-        call = call_of(case, ids, body)
+        call = call_of(case, {name: quoted(value) for name, value in ids.items()}, body)
         expected = expect(call, self.run.target, Known(path, payee, valid))
         reads = call.method == "GET" and not expected.refusals
         send = self.examples.shown if reads else self.examples.send

@@ -146,7 +146,7 @@ class Invariants:
             return
         self._hidden.remember(exchange)
         # A front end's refusal may have any body.
-        judged = not exchange.refused or forwarded(exchange)
+        judged = not exchange.refused or forwarded(exchange, self._ids)
         if self._no_server_error(exchange) and judged:
             self._content_type(exchange)
             self._body(exchange)

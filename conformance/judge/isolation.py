@@ -44,7 +44,7 @@ class Isolation:
         call = exchange.call
         key = (exchange.organization, (call.idempotency_key or "").lower())
         elsewhere = key[1] and self._targets.setdefault(key, call.target) != call.target
-        route = match(exchange.method, unquote(call.path))
+        route = match(exchange.method, call.path)
         if route is None or elsewhere:
             return ""
         ids = route[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Container
 from urllib.parse import unquote
 
 from conformance.contract import json_text
@@ -35,34 +36,48 @@ _ATTACK = re.compile(r"""['"<>`;|$\\{}\x00-\x08]|--|\.\./|/\*|&&|javascript:""",
 _ATTACK_IN_RAW_TEXT = re.compile(r"""['<>`;|$]|--|\.\./|/\*|&&""")
 
 
-def forwarded(exchange: Exchange) -> bool:
-    """True if every front end forwards the request to the server."""
-    return _grammatical(exchange) and not _oversized(exchange) and not _resembles_attack(exchange)
+def forwarded(exchange: Exchange, ids: Container[str] = ()) -> bool:
+    """True if every front end forwards the request to the server; `ids` are those that the server has shown,
+    which its front end lets through."""
+    target = _plain(exchange.target, ids)
+    return (
+        _grammatical(exchange, target)
+        and not _oversized(exchange, target)
+        and not _resembles_attack(exchange, target, ids)
+    )
 
 
-def _grammatical(exchange: Exchange) -> bool:
-    return bool(_TARGET.fullmatch(exchange.target)) and all(
+def _plain(target: str, ids: Container[str]) -> str:
+    """A target with `id` in the place of known ids in its path."""
+    path, mark, query = target.partition("?")
+    segments = ("id" if unquote(segment) in ids else segment for segment in path.split("/"))
+    return "/".join(segments) + mark + query
+
+
+def _grammatical(exchange: Exchange, target: str) -> bool:
+    return bool(_TARGET.fullmatch(target)) and all(
         _VALUE.fullmatch(value) for _, value in exchange.request_headers
     )
 
 
-def _oversized(exchange: Exchange) -> bool:
+def _oversized(exchange: Exchange, target: str) -> bool:
     return (
-        len(exchange.target) > LONGEST_TARGET
+        len(target) > LONGEST_TARGET
         or len(exchange.request_body) > LONGEST_BODY
         or any(len(value) > LONGEST_FIELD for _, value in exchange.request_headers)
     )
 
 
-def _resembles_attack(exchange: Exchange) -> bool:
-    if _ATTACK.search(unquote(exchange.target)):
+def _resembles_attack(exchange: Exchange, target: str, ids: Container[str]) -> bool:
+    if _ATTACK.search(unquote(target)):
         return True
     try:
         document = json_text.load(exchange.request_body or b"null")
     except ValueError:
         return bool(_ATTACK_IN_RAW_TEXT.search(exchange.request_body.decode("utf-8", "replace")))
     names = itertools.chain.from_iterable(json_text.all_objects(document))
-    return any(_ATTACK.search(text) for text in itertools.chain(json_text.all_texts(document), names))
+    texts = (text for text in json_text.all_texts(document) if text not in ids)
+    return any(_ATTACK.search(text) for text in itertools.chain(texts, names))
 
 
 def is_odd(target: str) -> bool:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 from conformance._text import one_line, writable
 from conformance.contract import json_text, signing
+from conformance.contract.operations import match
 from conformance.wire.answers import LongAnswers
 
 
@@ -82,6 +83,12 @@ class Call:
     @property
     def query(self) -> str:
         return self.target.partition("?")[2]
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The path parameters, percent-decoded; none of an undocumented path."""
+        documented = match(self.method, self.path)
+        return documented[1] if documented else {}
 
     @property
     def document(self) -> Any:

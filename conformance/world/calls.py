@@ -31,14 +31,9 @@ def renewed(call: Call) -> Call:
     return call.but(idempotency_key=new_key()) if call.idempotency_key else call
 
 
-#: Characters that a path segment may hold (RFC 3986) besides letters, digits and `_.-~`; `%` keeps ids that
-#: are encoded already.
-_IN_A_SEGMENT = "%!$&'()*+,;=:@"
-
-
 def quoted(identifier: str) -> str:
-    """Percent-encodes an id as a path segment (RFC 3986), unless it is encoded already."""
-    return quote(identifier, safe=_IN_A_SEGMENT)
+    """Percent-encodes an id as a path segment: all but letters, digits and `_.-~` (RFC 3986, section 2.1)."""
+    return quote(identifier, safe="", errors="surrogatepass")
 
 
 def identifier(exchange: Exchange) -> str:
@@ -83,11 +78,12 @@ def unknown_like(known: str) -> str:
         return character
 
     # The first characters may encode a version, a time or a shard: they stay where 12 others are left.
-    keep = len(rest) - 12 if len(rest) > 16 else 0
+    places = [at for at, sign in enumerate(rest) if sign.isascii() and sign.isalnum()]
+    changed = set(places[-12:] if len(rest) > 16 else places)
     while True:
-        candidate = rest[:keep] + "".join(map(other, rest[keep:]))
-        if candidate != rest:
+        candidate = "".join(other(sign) if at in changed else sign for at, sign in enumerate(rest))
+        if candidate != rest or not changed:
             break
-    if len(rest) < 6:
+    if len(changed) < 6:
         candidate += "".join(secrets.choice("0123456789" if hexadecimal else letters) for _ in range(10))
     return f"{prefix}{separator}{candidate}"

@@ -106,6 +106,13 @@ gets from a replica: GetsFromReplica
 destinations from a replica: DestinationsFromReplica
 destinations from two replicas in turn: DestinationsInTurn
 commits late: CommitsLate
+ids in base64: base64_ids
+ids with colons: ids_with_colons
+ids with signs: ids_with_signs
+ids with quotes: ids_with_quotes
+ids with dots: ids_with_dots
+ids beyond ASCII: ids_beyond_ascii
+ids of 200 characters: ids_of_200_characters
 keys locked until the commit: KeysLockedUntilCommit
 keys locked for a second: KeysTooEarly, FundsDemanded
 commits late, refusals remembered: CommitsLate, refusals_remembered

@@ -12,6 +12,7 @@ from . import (
     networks,
 )
 from .choice import CHOICES
+from .resources import OPAQUE
 from .surroundings import (
     Folded,
     MethodsNotImplemented,
@@ -35,7 +36,7 @@ EXCLUSIVE = (
     {"BalancesUneven", "balances_settle", "OthersPay"},
     {"second_default_refused", "first_default_stays", "DefaultsMovedLater"},
     {"accounts_furnished", "accounts_furnished_later"},
-    {"uuid_ids", "numeric_ids", "ulid_ids", "long_odd_ids", "serial_ids"},
+    {"uuid_ids", "numeric_ids", "ulid_ids", "long_odd_ids", "serial_ids", *OPAQUE},
     {"NewestFirst", "order_of_hashes", "LastChangedFirst", "ByName"},
     {"StatusesWithCommas", "StatusesInBrackets"},
     # Different orders of authentication, and different error bodies.

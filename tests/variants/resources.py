@@ -132,6 +132,31 @@ def ulid_ids(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> str:
     )
 
 
+#: Choice -> characters of its ids behind the prefix, at the beginning and at the end of random ones.
+OPAQUE = {
+    "base64_ids": ("+/", "/+=="),
+    "ids_with_colons": ("eu:west:", ""),
+    "ids_with_signs": ("@eu,west;1!$", ""),
+    "ids_with_quotes": ("it's (new)*&", "%2F?#[x]"),
+    "ids_with_dots": ("..", ".json"),
+    "ids_beyond_ascii": ("ä", "東"),
+    "ids_of_200_characters": ("x" * 172, ""),
+}
+
+
+def _opaque(name: str, begin: str, end: str) -> None:
+    def new_id(self: Behaviour, usual: Usual, ctx: Context, kind: str) -> str:
+        prefix, _, rest = usual(ctx, kind).partition("_")
+        return f"{prefix}_{begin}{rest}{end}"
+
+    new_id.__name__, new_id.__doc__ = name, f"Makes ids with {begin} before and {end} behind random letters."
+    choice(seam="new_id")(new_id)
+
+
+for _name, _ends in OPAQUE.items():
+    _opaque(_name, *_ends)
+
+
 @choice("format.inapplicable-fields", seam="shape")
 def inapplicable_left_out(
     self: Behaviour, usual: Usual, ctx: Context, kind: str, document: dict[str, Any]

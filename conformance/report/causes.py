@@ -161,9 +161,9 @@ def _refusing(
     for row in broken.get((unclear.cause, exchange.operation or ""), ()):
         if unclear.cause != CRASH or (crashed and row.trigger in ("", trigger(exchange))):
             yield row
-    if unclear.cause or crashed or (exchange.status or 0) < 400:
-        return
     answer = exchange.status, error_code(exchange)
+    if crashed or not answer[1]:
+        return
     for (_, operation), rows in broken.items():
         for row in rows if operation == exchange.operation else ():
             others = (wrong_exchange(each, ledger.exchanges) for each in row.cells[operation])

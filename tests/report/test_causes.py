@@ -122,9 +122,10 @@ def test_a_consequence_without_evidence_is_of_its_own_operation(broken: str, con
 
 def test_a_refusal_of_a_valid_request_that_is_a_finding_needs_no_other_remedy() -> None:
     refusal = b'{"error": {"type": "validation_error", "code": "invalid_field", "message": "No."}}'
-    remedy = Unclear("the valid createAccount was answered 422", remedy="Raise that limit.", exchanges=(2,))
     broken = judged("create.echo", "createAccount", Verdict.FAILED, exchanges=[1])
-    for status, found in ((422, True), (400, False)):
+    # What a check names as the cause may hold on that operation.
+    for status, cause, found in ((422, "", True), (422, "auth.accepts-valid", True), (400, "", False)):
+        remedy = Unclear("the valid createAccount was answered 422", cause, "Raise that limit.", (2,))
         unclear = judged("list.walk", "listAccounts", Verdict.INCONCLUSIVE, unclear=remedy)
         results = whole_run(None, broken, unclear)
         keep(results, exchange(1, refusal, 422), exchange(2, refusal, status))

@@ -75,6 +75,21 @@ def _alike(fold: Callable[[str], Any], old: Any, new: Any) -> bool:
     return isinstance(old, str) and isinstance(new, str) and fold(old) == fold(new)
 
 
+#: Forms of display_name, made of other members.
+DISPLAY_NAMES = (
+    "{first_name} {last_name}",
+    "{last_name}, {first_name}",
+    "{last_name} {first_name}",
+    "{first_name} {middle_name} {last_name}",
+    "{title} {first_name} {last_name}",
+)
+
+
+def _made_of(form: str, record: Mapping[str, Any]) -> str:
+    """Returns the text that a form makes of a beneficiary's members."""
+    return form.format_map({name: record.get(name) for name in fields_of_beneficiary()})
+
+
 faults["beneficiary.update"] |= {
     "A new destination saves its beneficiary as it was when it was read.": after(
         "create_destination", lambda self, ctx: ctx.store.update(self.parent(ctx)), base=KeepsOneDocument
@@ -135,6 +150,52 @@ faults["beneficiary.update"] |= {
             "status": lambda: {"status": "inactive"},
             "verified": lambda: {"verified": True},
         },
+    ),
+    "A PATCH of a name changes the display_name that was made of the names.": adding(
+        "patched",
+        lambda ctx, record, value: {"display_name": _made_of(value, {**record, **ctx.values})},
+        lambda ctx, record, value: (
+            "display_name" not in ctx.values and record["display_name"] == _made_of(value, record)
+        ),
+        each=DISPLAY_NAMES,
+    ),
+    "A PATCH of display_name changes the names that it was made of.": adding(
+        "patched",
+        lambda ctx: dict(
+            zip(("first_name", "last_name"), ctx.values["display_name"].rsplit(" ", 1), strict=False)
+        ),
+        lambda ctx, record: (
+            [*ctx.values] == ["display_name"]
+            and record["display_name"] == f"{record['first_name']} {record['last_name']}"
+        ),
+    ),
+    "A PATCH of a field changes this one where it was equal.": adding(
+        "patched",
+        lambda ctx, value: {value[1]: ctx.values[value[0]]},
+        lambda ctx, record, value: (
+            [*ctx.values] == [value[0]] and record.get(value[0]) == record.get(value[1]) is not None
+        ),
+        each={
+            f"{changed}, {also}": (changed, also)
+            for changed, also in (
+                ("display_name", "company_name"),
+                ("company_name", "display_name"),
+                ("display_name", "note"),
+                ("note", "display_name"),
+                ("first_name", "middle_name"),
+                ("middle_name", "first_name"),
+                ("email", "note"),
+                ("phone", "note"),
+                ("tax_id", "note"),
+            )
+        },
+    ),
+    "A PATCH of country_code moves the address there where it was in that country.": adding(
+        "patched",
+        lambda ctx, record: {"address": {**record["address"], "country": ctx.values["country_code"]}},
+        lambda ctx, record: (
+            [*ctx.values] == ["country_code"] and record["address"]["country"] == record["country_code"]
+        ),
     ),
     "A PATCH is refused of a beneficiary of some kind.": refusing(
         "patched",

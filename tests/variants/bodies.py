@@ -70,6 +70,24 @@ def no_unknown_fields(self: Behaviour, ctx: Context) -> object:
     return set(ctx.body) - {field.name for field in FIELDS[ctx.operation]}
 
 
+def _resembling(ctx: Context) -> set[str]:
+    """Names of members that are documented ones in other letters or with other signs."""
+    known = {re.sub("[^a-z]", "", field.name): field.name for field in FIELDS[ctx.operation]}
+    return {name for name in ctx.body if known.get(re.sub("[^a-z]", "", name.lower()), name) != name}
+
+
+@demand(seam="check_together", status=409)
+def resembling_names_conflict(self: Behaviour, ctx: Context) -> object:
+    """Refuses members whose names resemble documented ones with 409."""
+    return _resembling(ctx)
+
+
+@demand(seam="check_together", status=404)
+def unknown_members_not_found(self: Behaviour, ctx: Context) -> object:
+    """Answers unknown members with 404."""
+    return set(ctx.body) - {field.name for field in FIELDS[ctx.operation]}
+
+
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
         raise ValueError("duplicate member")

@@ -63,7 +63,7 @@ brackets: StatusesInBrackets, pages_beyond_refused
 fast clock: WholeSeconds, white_space
 slow clock: Milliseconds
 no date: no_date
-invalid as unauthenticated: invalid_as_unauthenticated, documented_parameters_only
+invalid as unauthenticated: unknown_members_not_found, invalid_as_unauthenticated, documented_parameters_only
 rate limited: always_ok
 one at a time: TerseErrors
 payins off: FurtherFields
@@ -75,7 +75,7 @@ pair once: pair_once_per_organization
 settles: balances_settle, jobs_verify, rows_touched, MembersThatChange
 busy: OtherClients, balances_settle, statuses_reviewed, members_everywhere
 policies: payees_reviewed, in_the_red, frozen_when_disabled, body_before_key, seconds_in_lists,
-    long_odd_ids, MembersWithin
+    long_odd_ids, MembersWithin, resembling_names_conflict
 few of each: few_of_each, DailyLimit
 same payout once: SamePayoutOnce
 payees screened: payees_screened

@@ -5,6 +5,7 @@ Judged from the bytes alone, never from the intent of the generator, which shrin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -139,6 +140,8 @@ def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
         if field.name not in document:
             if create and field.required:
                 yield Reason("fields.required", f"a body without {field.name}")
+                if other := _misnamed(field, document):
+                    yield Reason("body.member-names", f"{field.name} under the name {show(other)}")
         elif (value := document[field.name]) is None:
             if create and field.required:
                 yield Reason("fields.required-null", f"{field.name} null")
@@ -153,6 +156,19 @@ def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
                     yield Reason("fields.address-types", f"{field.name}.{name} {show(value[name])}")
     if create:
         yield from _together(operation, document)
+
+
+def _misnamed(field: Field, document: dict[str, Any]) -> str:
+    """The name of a member that is almost a field's, or is a path into its object; empty without one."""
+    for name in document:
+        if _folded(name) == _folded(field.name) or (field.members and re.match(rf"{field.name}[.\[]", name)):
+            return name
+    return ""
+
+
+def _folded(name: str) -> str:
+    """A name without letter case, hyphens, underscores and spaces."""
+    return re.sub(r"[-_\s]", "", name).lower()
 
 
 def _typed(field: Field, value: Any) -> bool:

@@ -171,8 +171,8 @@ class Values:
         limit="run_timeout",
     )
     lanes: int | None = _option(
-        "run so many tests at once (default: 4 to 32 by the server's latency, 1 on the embedded server and "
-        "in each process of -n)",
+        "run so many tests at once (default: 4, then more while answers come as soon, at most 48; 1 on the "
+        "embedded server and in each process of -n)",
         "N",
         _lanes,
         again=False,

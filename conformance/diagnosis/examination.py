@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import httpx
@@ -16,6 +13,7 @@ from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pace import Pace
 from conformance.world.calls import call
 from conformance.world.samples import Samples
 
@@ -24,9 +22,6 @@ SECONDS = 6.0
 
 #: Maximum seconds of all waits for a rate limit.
 WAITING = 8.0
-
-#: Requests that measure a rate limit.
-MEASURED = 6
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ class Examination:
     def __post_init__(self) -> None:
         self.samples = Samples(self.target)
         limits = self.target.limits
-        self._budget = self.budget or Budget(requests_per_second=limits.requests_per_second)
+        self._budget = self.budget or Budget(pace=Pace(limits.requests_per_second))
         self._retry = Retry(self._budget, WAITING)
         self._timeouts = TimeoutPolicy(min(SECONDS, limits.request_timeout or SECONDS))
 
@@ -100,17 +95,3 @@ class Examination:
     def latency(self) -> float:
         """Minimum latency in seconds, without connecting; 0 without any answer."""
         return min((each.elapsed for each in self.exchanges if each.status is not None), default=0.0)
-
-    def rate_limit(self) -> float:
-        """Measures the requests a second that the server's rate limiter allows; 0 if none was met."""
-        if not self._retry.waited:
-            return 0.0
-        begun = time.monotonic()
-        throttled = any(self.listed(self.target.primary).throttled for _ in range(MEASURED))
-        return 0.0 if throttled else MEASURED / (time.monotonic() - begun)
-
-    def at_once(self, number: int) -> float:
-        """Seconds that the slowest of so many simultaneous reads takes; infinity if one is not answered."""
-        with ThreadPoolExecutor(number) as pool:
-            answers = list(pool.map(self.listed, [self.target.primary] * number))
-        return max(math.inf if answer.status is None else answer.elapsed for answer in answers)

@@ -24,6 +24,7 @@ from conformance.load.long_checks import MEMORY, Memory
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Auth, Exchange
+from conformance.wire.pace import Pace
 from conformance.world.common import Common
 from conformance.world.created_resources import CreatedResources
 from conformance.world.run import Run
@@ -68,7 +69,7 @@ class LoadProcess:
         self, target: Target, index: int = 0, watch: Callable[[Exchange], None] = lambda exchange: None
     ) -> None:
         self.target = target
-        self.budget = Budget(requests_per_second=target.limits.requests_per_second)
+        self.budget = Budget(pace=Pace(target.limits.requests_per_second, learns=False))
         self.memory = Memory()
         self.sessions: dict[int, Run] = {}
         #: Sessions whose check has had a valid request refused by authentication.
@@ -84,7 +85,7 @@ class LoadProcess:
 
     def limit(self, rate: float) -> None:
         """Sets this process's share of the requests a second (0: no limit), and admits its users."""
-        self.budget.limit(rate)
+        self.budget.pace.limit(rate)
         self._admitted.set()
 
     # ------------------------------------------------------------------ sessions

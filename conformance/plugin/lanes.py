@@ -35,6 +35,7 @@ from conformance.report.known_failures import KnownFailures
 from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
+from conformance.wire.pace import FIRST, Pace
 from conformance.world.common import Common
 from conformance.world.samples import label_run
 
@@ -105,13 +106,15 @@ class OneLane:
 
 
 class Lanes:
-    """Runs jobs ahead of pytest, at most `count` at once, each on the worker of its lane, a thread. `make`
-    creates a worker by its number. While a job waits, its lane runs others."""
+    """Runs jobs ahead of pytest, as many at once as the pace has lanes, each on the worker of its lane, a
+    thread. `make` creates a worker by its number. While a job waits, its lane runs others."""
 
-    def __init__(self, make: Callable[[int], Worker], count: int) -> None:
-        self._make, self._count = make, count
+    def __init__(self, make: Callable[[int], Worker], pace: Pace) -> None:
+        self._make, self._pace = make, pace
         self._numbers = itertools.count()
         self._workers: list[Worker] = []
+        #: Workers whose lane has ended.
+        self._free: list[Worker] = []
         self._jobs: deque[tuple[Job, Future[JobOutcome]]] = deque()
         self._futures: dict[str, Future[JobOutcome]] = {}
         #: Guards the jobs and the numbers of lanes; wakes lanes that wait.
@@ -162,14 +165,17 @@ class Lanes:
     def _staff(self) -> None:
         """Starts as many lanes as there may be and are jobs for."""
         with self._change:
-            while not self._over and self._running < min(self._count, len(self._jobs)):
+            for _ in range(0 if self._over else min(self._pace.lanes - self._running, len(self._jobs))):
                 self._running += 1
                 threading.Thread(target=self._lane, name="conformance lane", daemon=True).start()
 
     def _lane(self) -> None:
-        """Runs jobs to the last."""
-        worker = self._make(next(self._numbers))
-        self._workers.append(worker)
+        """Runs jobs to the last, or until there are too many lanes."""
+        with self._change:
+            if not self._free:
+                self._free.append(self._make(next(self._numbers)))
+                self._workers.append(self._free[-1])
+            worker = self._free.pop()
         waiting: list[Started] = []
         while (job := self._next(worker, waiting)) is not None:
             try:
@@ -178,6 +184,7 @@ class Lanes:
                 job.future.set_result(end.value)
             except BaseException as error:
                 job.future.set_exception(error)
+            self._staff()
         for job in waiting:
             # What it has sent is in the worker's totals.
             job.future.set_result(JobOutcome(Ledger()))
@@ -189,7 +196,7 @@ class Lanes:
                 waiting.sort(key=lambda job: job.due)
                 if waiting and waiting[0].due <= time.monotonic():
                     return waiting.pop(0)
-                if self._jobs:
+                if self._jobs and (waiting or self._running <= self._pace.lanes):
                     job, future = self._jobs.popleft()
                     future.set_running_or_notify_cancel()
                     return Started(worker.steps(job), future)
@@ -197,6 +204,7 @@ class Lanes:
                     break
                 self._change.wait(waiting[0].due - time.monotonic())
             self._running -= 1
+            self._free.append(worker)
             return None
 
 
@@ -221,23 +229,25 @@ class Runner:
         self._redactor = Redactor(target)
         self._known = KnownFailures(msgspec.convert(data["known"], list[KnownFailureRecord]))
         label_run(data["label"])
-        common = Common(target, share(target, data["started"], data["processes"]))
+        common = Common(target, share(target, data["started"], data["processes"], data["lanes"]))
         settings = FuzzSettings(
             seed=options.seed,
             examples=options.examples or DEFAULT_EXAMPLES,
             seconds=options.fuzz_time,
             database=str(Path(data["folder"], "examples")),
-            workers=data["processes"] * data["lanes"],
+            workers=data["processes"] * (data["lanes"] or FIRST),
         )
         more = {"scope": options.scope, "common": common, "ahead": data["ahead"]}
-        first, count = data["process"] * WORKERS, data["lanes"]
+        first = data["process"] * WORKERS
+        #: The pace of this process.
+        self.pace = common.budget.pace
 
         def make(number: int) -> Worker:
             return Worker(target, index=first + number, settings=settings, **more)
 
         #: True while several threads parse.
-        self._threads = count > 1
-        self._jobs: Jobs = Lanes(make, count) if self._threads else OneLane(make(0))
+        self._threads = data["lanes"] != 1
+        self._jobs: Jobs = Lanes(make, self.pace) if self._threads else OneLane(make(0))
         #: Node id -> outcome of its last run.
         self._outcomes: dict[str, JobOutcome] = {}
 

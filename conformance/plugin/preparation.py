@@ -16,23 +16,11 @@ from conformance.plugin import embedded
 from conformance.plugin.options import Options
 from conformance.target.file import Target, build, load
 from conformance.wire.budget import Budget
+from conformance.wire.pace import Pace
 from conformance.wire.transport import Transport
 
 #: Seconds between attempts to reach a server that is starting, and the timeout of an attempt.
 PAUSE, TRY = 0.2, 2.0
-
-#: Processor time of a request in seconds; at a lower latency more lanes do not help.
-OWN_TIME = 0.003
-
-#: Minimum and maximum number of lanes on a user's server. Even with low latency several help under eventual
-#: consistency, where a lane mostly waits for writes to show.
-FEWEST, MOST = 4, 32
-
-#: Requests a second; the run adopts a rate limit below this.
-SLOW = 50
-
-#: Seconds that the slowest of as many requests at once as there are lanes may take.
-CALM = 3.0
 
 #: Shows a line at once, since this may take a while before pytest prints anything.
 Tell = Callable[[str], None]
@@ -40,11 +28,11 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Preparation:
-    """The target with the limits of the run, the number of lanes, by how many seconds the server's clock is
-    ahead, and the number of requests sent."""
+    """The target with the limits of the run, the number of lanes if it is fixed, by how many seconds the
+    server's clock is ahead, and the number of requests sent."""
 
     target: Target
-    lanes: int = 1
+    lanes: int | None = 1
     ahead: float = 0.0
     sent: int = 0
 
@@ -69,52 +57,25 @@ def prepare(
         _wait_for(target, options.wait, budget, tell)
     tell(printable(f"conformance: examining {target.base_url}"))
     examined = preflight(target, budget=budget)
-    lanes = 1 if options.debugging else options.lanes or sustained(examined, examined.latency, tell)
-    target = _paced(target, examined, tell)
-    return Preparation(target, lanes, examined.clock.offset, budget.admitted)
+    return Preparation(
+        target, 1 if options.debugging else options.lanes, examined.clock.offset, budget.admitted
+    )
 
 
-def share(target: Target, started: float, processes: int = 1) -> Budget:
-    """The budget of one process of a run that began at `started` (Unix seconds), with its part of the
-    rate."""
-    timeout, rate = target.limits.run_timeout, target.limits.requests_per_second
+def share(target: Target, started: float, processes: int = 1, lanes: int | None = None) -> Budget:
+    """The budget of one process of a run that began at `started` (Unix seconds), with its part of the rate,
+    and the number of its lanes if it is fixed."""
+    timeout = target.limits.run_timeout
+    pace = Pace(target.limits.requests_per_second / processes, lanes)
     if timeout is None:
-        return Budget(requests_per_second=rate / processes)
+        return Budget(pace=pace)
     over = f"the run's time was over ({timeout:g} s, --run-timeout)"
-    return Budget(end=started + timeout, over=over, requests_per_second=rate / processes)
-
-
-def suggested(latency: float) -> int:
-    """The number of lanes at a latency in seconds."""
-    return max(FEWEST, min(MOST, round(latency / OWN_TIME)))
-
-
-def sustained(examined: Examination, latency: float, tell: Tell) -> int:
-    """The number of lanes at a latency in seconds, fewer where that rises with them."""
-    lanes = suggested(latency)
-    while lanes > 1 and lanes * latency > CALM and examined.at_once(lanes) > CALM:
-        lanes //= 2
-        tell(
-            f"conformance: {2 * lanes} requests at once take longer than {CALM:g} s: the run keeps to "
-            f"{lanes}; --lanes N sets another number"
-        )
-    return lanes
+    return Budget(end=started + timeout, over=over, pace=pace)
 
 
 def _limited(target: Target, options: Options) -> Target:
     """The target with the limits given by options."""
     return replace(target, limits=replace(target.limits, **options.limits))
-
-
-def _paced(target: Target, examined: Examination, tell: Tell) -> Target:
-    """The target, limited to the rate of a slow rate limiter if one was measured."""
-    if target.limits.requests_per_second or not 0 < (rate := examined.rate_limit()) < SLOW:
-        return target
-    tell(
-        f"conformance: the server limits requests (429): the run keeps to {rate:.2g} a second, as measured; "
-        "--rate N sets another rate"
-    )
-    return replace(target, limits=replace(target.limits, requests_per_second=rate))
 
 
 def _wait_for(target: Target, seconds: float, budget: Budget, tell: Tell) -> None:

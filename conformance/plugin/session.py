@@ -121,7 +121,8 @@ class Session:
 
     def pytest_report_header(self) -> str:
         where = "the embedded reference server" if self.run.embedded else self.server.target.base_url
-        lanes = f", {self.server.lanes} lanes" if self.runner and self.server.lanes > 1 else ""
+        number = self.server.lanes or 1
+        lanes = f", {number} lanes" if self.runner and number > 1 else ""
         return printable(f"conformance: judging {where}, seed {self.options.seed}{lanes}")
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> None:
@@ -231,7 +232,10 @@ class Session:
         while True:
             status, errors = int(pytest.ExitCode.INTERNAL_ERROR), len(self.ledger.errors)
             seconds = time.time() - self.run.started
-            run = replace(self.run, seconds=seconds, interrupted=interrupted, workers=self.processes)
+            pace = self.runner.pace.described() if self.runner is not None else []
+            run = replace(
+                self.run, seconds=seconds, interrupted=interrupted, workers=self.processes, pace=pace
+            )
             with self._noting("the verdict"):
                 document = build_document(
                     self.ledger,

@@ -8,7 +8,7 @@ latency of their operation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -81,6 +81,9 @@ class RunRecord(msgspec.Struct, frozen=True):
         Seconds, says("How much of the run's time that took, with no worker counted twice.")
     ] = 0.0
     waits: Annotated[tuple[WaitRecord, ...], says("What was waited for, the longest first.")] = ()
+    pace: Annotated[
+        Sequence[str], says("What the run found of the server's pace: lanes, limits of requests.")
+    ] = ()
     created: Annotated[Count, says("Resources created, payouts included.")] = 0
     payouts: Annotated[Count, says("Payouts made.")] = 0
     effort: Annotated[

@@ -46,7 +46,7 @@ def label(document: Document) -> str:
 
 
 def pace(document: Document) -> str:
-    """The latency of the server in a sentence; empty without answers."""
+    """The latency of the server, and what the run found of its pace, in sentences; empty without answers."""
     rows = [row for row in document.latency if row.p50 is not None and row.operation]
     if not rows:
         return ""
@@ -54,10 +54,11 @@ def pace(document: Document) -> str:
     for row in rows:
         whole.merge(row)
     slowest = max(rows, key=lambda row: row.p50 or 0.0)
-    return (
+    latency = (
         f"Half of the answers came within {milliseconds(whole.p50 or 0.0)}; slowest is {slowest.operation}, "
         f"half within {milliseconds(slowest.p50 or 0.0)}."
     )
+    return " ".join([latency, *document.run.pace])
 
 
 def started(document: Document) -> str:

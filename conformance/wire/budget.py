@@ -1,12 +1,14 @@
-"""Limits of one process of a run: rate of requests, deadline, retries, timeouts."""
+"""Limits of one process of a run: pace, deadline, retries, timeouts."""
 
 from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 
-from conformance.contract.timestamps import http_date
+from conformance.wire.limits import Limit, retry_after
 from conformance.wire.messages import Exchange
+from conformance.wire.pace import Pace
 
 #: Seconds for one exchange, and for all waits for a rate limit together.
 EXCHANGE_TIMEOUT = 30.0
@@ -21,7 +23,7 @@ TRUSTING = 3
 
 
 class Budget:
-    """Deadline and rate limit of this process. Thread-safe.
+    """Deadline and pace of this process. Thread-safe.
 
     `end` is in Unix seconds, `over` the reason to give after it.
     """
@@ -31,22 +33,16 @@ class Budget:
         *,
         end: float | None = None,
         over: str = "the run's time was over",
-        requests_per_second: float = 0.0,
+        pace: Pace | None = None,
     ) -> None:
         #: Number of requests that were admitted; each counts as often as it is transmitted.
         self.admitted = 0
         self.over = over
-        self.limit(requests_per_second)
+        self.pace = pace or Pace()
         # The wall clock may be adjusted during the run.
         self._end = None if end is None else time.monotonic() + end - time.time()
-        self._next = 0.0
         self._lock = threading.Lock()
         self._ended = ""
-
-    def limit(self, requests_per_second: float) -> None:
-        """Limits the rate of requests; 0 is no limit."""
-        #: Seconds between two requests.
-        self.interval = 1.0 / requests_per_second if requests_per_second else 0.0
 
     @property
     def ended(self) -> str:
@@ -60,35 +56,30 @@ class Budget:
         """Seconds until the deadline; None without one."""
         return None if self._end is None else self._end - time.monotonic()
 
-    def take(self, number: int = 1) -> str:
-        """Waits until a number of requests may be sent at once, and counts them.
-
-        Returns the reason why they may not be sent, empty if they may."""
+    def take(self, operation: str, number: int = 1) -> Turn:
+        """Waits until a number of requests may be sent at once, and counts them."""
         if reason := self.ended:
-            return reason
-        wait, left = self._turn(number), self.left
-        if left is not None and wait >= left:
-            return self.stop(self.over)
-        if wait:
-            time.sleep(wait)
+            return Turn(reason)
+        limit = self.pace.enter(number, operation, self.left)
+        if limit is None:
+            return Turn(self.stop(self.over))
         with self._lock:
             self.admitted += number
-        return self._ended
+        return Turn(self._ended, limit)
 
     def stop(self, reason: str) -> str:
         """Stops all sending; returns the reason, or an earlier one."""
         self._ended = self._ended or reason
         return self._ended
 
-    def _turn(self, number: int) -> float:
-        """Reserves a number of requests with the rate limiter; seconds until the last of them is due."""
-        if not self.interval:
-            return 0.0
-        with self._lock:
-            now = time.monotonic()
-            last = max(now, self._next) + (number - 1) * self.interval
-            self._next = last + self.interval
-        return last - now
+
+@dataclass(frozen=True)
+class Turn:
+    """The answer of a budget: why a request may not be sent, empty if it may, and the limit that it counts
+    for."""
+
+    withheld: str = ""
+    limit: Limit | None = None
 
 
 class Retry:
@@ -104,7 +95,7 @@ class Retry:
 
     def wait_out(self, exchange: Exchange, attempt: int) -> bool:
         """Waits as long as the server asks; False if that exceeds the seconds left, or the run's deadline."""
-        seconds = _retry_after(exchange.header("retry-after"))
+        seconds = retry_after(exchange)
         if seconds is None:
             seconds = min(0.5 * 2**attempt, 8.0)
         elif attempt >= TRUSTING:
@@ -139,13 +130,3 @@ class TimeoutPolicy:
         """Timeout of the next exchange."""
         patient = EXCHANGE_TIMEOUT if self._seconds is None else self._seconds
         return patient if self.timeouts < PATIENT_TIMEOUTS else min(patient, IMPATIENT_TIMEOUT)
-
-
-def _retry_after(value: str | None) -> float | None:
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        date = http_date(value)
-        return None if date is None else max(0.0, date - time.time())

@@ -23,7 +23,7 @@ from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.target.file import Organization
 from conformance.wire.answers import header_text, receive
-from conformance.wire.budget import Budget, Retry, TimeoutPolicy
+from conformance.wire.budget import Budget, Retry, TimeoutPolicy, Turn
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
@@ -74,8 +74,8 @@ class Prepared:
     purpose: str
     #: The signature string; None if no computed signature is sent.
     signed: bytes | None = None
-    #: Reason why it may not be sent; empty if it may, None if not asked yet.
-    withheld: str | None = None
+    #: The budget's answer whether it may be sent; None if not asked yet.
+    turn: Turn | None = None
     #: Blocks until the other requests of a race have connected.
     gate: Gate | None = None
 
@@ -231,10 +231,6 @@ class Client:
         second.begun = first.started
         return [first, second]
 
-    def admit(self, prepared: Prepared, turn: str | None = None) -> None:
-        """Asks the budget whether a request may be sent; `turn` is the budget's answer, if known."""
-        prepared.withheld = self.budget.take() if turn is None else turn
-
     def transmit(self, prepared: Prepared) -> Exchange:
         """Sends a prepared request exactly once; watchers do not see its exchange."""
         request = prepared.request
@@ -251,13 +247,14 @@ class Client:
             request_body=request.content,
             signed=prepared.signed,
         )
-        if prepared.withheld is None:
-            self.admit(prepared)
-        if prepared.withheld:
+        turn = prepared.turn or self.budget.take(prepared.call.operation or "")
+        if turn.withheld:
             exchange.started = exchange.begun = time.time()
-            exchange.error, exchange.failure, exchange.attempts = prepared.withheld, Failure.WITHHELD, 0
+            exchange.error, exchange.failure, exchange.attempts = turn.withheld, Failure.WITHHELD, 0
         else:
             self._transmit(request, exchange, prepared.gate)
+        if turn.limit is not None:
+            self.budget.pace.leave(turn.limit, exchange, raced=prepared.gate is not None)
         return exchange
 
     def _transmit(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
@@ -343,17 +340,22 @@ Racer = tuple[Client, Call, str]
 
 
 def race(racers: Sequence[Racer]) -> list[Exchange]:
-    """Sends requests simultaneously, each in its own thread; returns their exchanges in order.
+    """Sends requests simultaneously, each in its own thread; returns their exchanges in order. Where the
+    server takes fewer at once, as many as it takes are simultaneous.
 
     The budget that all clients share admits the whole race before it begins, so that no request waits for the
     rate limiter. Each request has a new connection: kept-alive ones may all lead to one process of the
     server. None is written before all have connected. Lost requests are sent once more.
     """
-    turn = racers[0][0].budget.take(len(racers))
+    budget = racers[0][0].budget
+    most = int(min(budget.pace.at_once, len(racers)))
+    if most < len(racers):
+        return [*race(racers[:most]), *race(racers[most:])]
+    turn = budget.take(racers[0][1].operation or "", len(racers))
     prepared = [(client, client.prepare(call, purpose)) for client, call, purpose in racers]
     barrier = threading.Barrier(len(racers))
-    for client, request in prepared:
-        client.admit(request, turn)
+    for _, request in prepared:
+        request.turn = turn
         request.request.extensions[FRESH] = True
 
     def deliver(racer: tuple[Client, Prepared]) -> list[Exchange]:

@@ -6,6 +6,7 @@ from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Exchange
 from conformance.wire.nonces import Nonces
+from conformance.wire.pace import Pace
 from conformance.world.cache import Cache
 from conformance.world.created_resources import CreatedResources
 from conformance.world.lag import Lag
@@ -16,7 +17,7 @@ class Common:
     was created, and values that are made once and no check changes, such as filled lists."""
 
     def __init__(self, target: Target, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget(requests_per_second=target.limits.requests_per_second)
+        self.budget = budget or Budget(pace=Pace(target.limits.requests_per_second))
         self.lag = Lag(target.limits.shows_within)
         named = target.primary
         self.created = CreatedResources(

@@ -14,9 +14,9 @@ from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.plugin import lanes
 from conformance.plugin.lanes import Lanes, OneLane
-from conformance.plugin.preparation import FEWEST, MOST, suggested
 from conformance.plugin.selection import Job
 from conformance.plugin.worker import JobOutcome
+from conformance.wire.pace import Pace
 
 
 class Worked:
@@ -72,7 +72,7 @@ def noting(notes: list[str], name: str, *pauses: float) -> Callable[[Any], float
 
 
 def lanes_of(count: int, **functions: Callable[[Any], Any]) -> Lanes:
-    return Lanes(lambda number: Worked(number, functions), count)  # type: ignore[arg-type, return-value]
+    return Lanes(lambda number: Worked(number, functions), Pace(lanes=count))  # type: ignore[arg-type, return-value]
 
 
 def one_lane(**functions: Callable[[Any], Any]) -> tuple[OneLane, Worked]:
@@ -212,6 +212,28 @@ def test_a_job_that_hangs_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPat
     gate.set()
 
 
-@pytest.mark.parametrize(("latency", "count"), [(0.0005, FEWEST), (0.03, 10), (0.15, MOST)])
-def test_lanes_by_latency(latency: float, count: int) -> None:
-    assert suggested(latency) == count
+def test_lanes_are_added_and_end_as_the_pace_says() -> None:
+    pace = Pace(lanes=1)
+    ran: list[int] = []
+
+    def add(worker: Any) -> None:
+        pace.lanes = 3
+
+    def meet(worker: Any) -> None:
+        barrier.wait(10)
+        ran.append(worker.number)
+
+    barrier = threading.Barrier(3)
+    functions = {"add": add, "a": meet, "b": meet, "c": meet}
+    ahead = Lanes(lambda number: Worked(number, functions), pace)  # type: ignore[arg-type, return-value]
+    four = jobs("add", "a", "b", "c")
+    ahead.begin(four)
+    for name, job in four.items():
+        ahead.outcome(name, job)
+    assert sorted(ran) == [0, 1, 2]
+    pace.lanes, barrier = 1, threading.Barrier(1)
+    ahead.begin(jobs(*"abc"))
+    for name, job in jobs(*"abc").items():
+        ahead.outcome(name, job)
+    # One worker, of those that there were.
+    assert len(set(ran[3:])) == 1 and ran[3] in ran[:3]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +18,7 @@ from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis.examine import preflight
 from conformance.judge.verdicts import Verdict
-from conformance.plugin import preparation, session
-from conformance.plugin.preparation import suggested, sustained
+from conformance.plugin import session
 from conformance.plugin.session import Interruption, Progress
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
@@ -137,20 +134,17 @@ def test_wrong_clock() -> None:
     assert not any(secret in text for secret in target.secrets)
 
 
-def test_rate_of_a_limiter_is_measured_and_kept() -> None:
+def test_rate_of_a_limiter_is_learned_and_kept() -> None:
     target, transport = reference()
-    limited = LimitedInFront(transport, 2)
-    assert preflight(target, transport).rate_limit() == 0
     with hurried():
-        rate = preflight(target, limited).rate_limit()
-        assert 1 < rate < 3
-        limits = replace(target.limits, requests_per_second=rate)
-        run = Run(replace(target, limits=limits), limited)
+        run = Run(target, LimitedInFront(transport, 2))
         # A timestamp that is almost too old may be too old where this machine is slow.
         checks = [each for each in plan({"auth.nonce-replay"}, {"createAccount"}) if not each[0].waits]
         cells = [cell for check, name in checks for cell in run_check(check, name, run)[0]]
     assert {cell.verdict for cell in cells} == {Verdict.PASSED}, cells
-    assert run.retry.waited < run.sent / rate / 2
+    pace = run.budget.pace
+    assert 1 < pace.overall.rate <= 2 and pace.refused.total() <= 12 < run.sent
+    assert any("[limits] requests_per_second" in line for line in pace.described())
 
 
 def test_server_with_a_fault_is_left_to_the_checks() -> None:
@@ -164,27 +158,3 @@ def test_server_with_a_fault_is_left_to_the_checks() -> None:
 
     target, transport = reference()
     preflight(target, ListsBroken(transport))
-
-
-class Serial(Between):
-    """Answers one request after the other, each in 20 ms."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self._lock = threading.Lock()
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        with self._lock:
-            time.sleep(0.02)
-            return super().handle_request(request)
-
-
-def test_latency_that_rises_with_the_lanes_gets_fewer_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preparation, "CALM", 0.1)
-    said: list[str] = []
-    target, transport = reference()
-    chosen = [
-        sustained(preflight(target, between), 0.02, said.append) for between in (Serial(transport), transport)
-    ]
-    assert chosen == [3, suggested(0.02)]
-    assert len(said) == 1 and "--lanes" in said[0]

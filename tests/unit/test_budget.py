@@ -13,6 +13,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.preparation import share
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure
+from conformance.wire.pace import Pace
 from conformance.wire.transport import GATE_TIMEOUT
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, wire
@@ -36,7 +37,7 @@ def test_nothing_is_sent_after_a_stop() -> None:
 def test_processes_divide_the_rate_and_end_together() -> None:
     limits = {"requests_per_second": 20.0, "run_timeout": 60.0}
     shared = share(run_at("http://127.0.0.1:1", limits=limits).target, time.time() - 50, 4)
-    assert shared.interval == pytest.approx(0.2)
+    assert shared.pace.overall.rate == pytest.approx(5)
     assert shared.left == pytest.approx(10, abs=1) and "60 s, --run-timeout" in shared.over
 
 
@@ -66,10 +67,10 @@ def test_requests_keep_the_interval_of_the_rate(monkeypatch: pytest.MonkeyPatch)
     waits: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     monkeypatch.setattr(time, "sleep", lambda seconds: waits.append(round(seconds, 6)))
-    budget = Budget(requests_per_second=20)
-    assert [budget.take() for _ in range(4)] == [""] * 4
+    budget = Budget(pace=Pace(20, lanes=10))
+    assert [budget.take("").withheld for _ in range(4)] == [""] * 4
     assert waits == [0.05, 0.1, 0.15]
-    Budget().take()
+    Budget().take("")
     assert len(waits) == 3
 
 
@@ -118,7 +119,7 @@ def test_racing_requests_are_all_there_before_the_first_answer() -> None:
 
 def test_race_that_would_go_beyond_the_end_is_withheld_whole() -> None:
     with wire() as server:
-        budget = Budget(requests_per_second=1, end=time.time() + 5, over="it was late")
+        budget = Budget(pace=Pace(1), end=time.time() + 5, over="it was late")
         exchanges = connect(server, budget=budget).race([list_accounts()] * 8)
     assert [exchange.error for exchange in exchanges] == ["it was late"] * 8
     assert not server.requests

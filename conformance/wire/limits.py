@@ -1,0 +1,182 @@
+"""What a server sets to requests, a second and at once, learned from those that it refuses for their number
+(429, or 503 with Retry-After)."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from conformance.contract.timestamps import http_date
+from conformance.wire.messages import Exchange
+
+#: Factors of a rate: after a refusal; after a time without one, below a rate that was refused, and where none
+#: is known; of one that was observed or announced.
+DOWN, UP, FAST, MARGIN = 0.85, 1.25, 1.5, 0.95
+
+#: Seconds without a refusal after which a limit is raised, and after which it is first tried again where
+#: requests were refused.
+QUIET, RETRIAL = 1.0, 30.0
+
+#: A limit that is lowered so often, each time within so many seconds of the last, is none: some requests are
+#: refused whatever the pace.
+MOST_LOWERED, SETTLED = 5, 10.0
+
+#: The longest time for which all requests wait after a refusal, in seconds.
+LONGEST = 60.0
+
+#: The lowest rate to learn, in requests a second.
+SLOWEST = 0.5
+
+#: The part of a rate that must have been used before it is raised.
+BINDING = 0.5
+
+#: The rate to begin with where no answer came in the last second.
+GUESS = 4.0
+
+#: Announced limits (draft-ietf-httpapi-ratelimit-headers): requests, and the seconds that they are for.
+_POLICY = re.compile(r"(?:\bq=)?(\d+)[^,]*?;\s*w=(\d+)")
+
+
+@dataclass
+class Limit:
+    """A limit of the server, as far as it is known: requests a second (0: none), and requests at once."""
+
+    rate: float = 0.0
+    at_once: float = math.inf
+    #: The rate that the user allows.
+    allowed: float = math.inf
+    #: Where requests were refused last.
+    rate_refused: float = math.inf
+    at_once_refused: float = math.inf
+    #: False from a refusal to the next answer, which shows how many requests the server takes at once.
+    open: bool = True
+    #: When the next request is due.
+    due: float = 0.0
+    under_way: int = 0
+    #: Number of changes; who has waited under an earlier limit reserves anew.
+    changes: int = 0
+    #: When the limit was last lowered.
+    last: float = 0.0
+    #: Since when nothing was refused, and the times of answers in the last second.
+    since: float = 0.0
+    answers: deque[float] = field(default_factory=deque)
+    raised: float = 0.0
+    retrial: float = RETRIAL
+    #: The rate and the refused one before a higher one was tried again.
+    fallback: tuple[float, float] | None = None
+    #: How often the limit was lowered soon after another time, and how many at once were refused at first.
+    lowered: int = 0
+    first: float = math.inf
+    #: True where refusals do not depend on the limit.
+    unrelated: bool = False
+
+    def reserve(self, number: int, now: float) -> float:
+        """Reserves the sending of so many requests at once; returns when they are due."""
+        self._raise(now)
+        if not self.rate:
+            return now
+        due = max(now, self.due) + (number - 1) / self.rate
+        self.due = due + 1 / self.rate
+        return due
+
+    def fits(self, number: int) -> bool:
+        """True if so many more requests may be under way."""
+        return not self.under_way or (self.open and self.under_way + number <= self.at_once)
+
+    def ended(self, exchange: Exchange, began: float, now: float) -> None:
+        """Counts the end of a request that began at a time."""
+        self.under_way -= 1
+        if exchange.throttled:
+            self._refused(exchange, began, now)
+        else:
+            self.answers.append(now)
+            while self.answers[0] < now - 1:
+                self.answers.popleft()
+        if not self.open and (not exchange.throttled or not self.under_way):
+            taken = self.under_way + (not exchange.throttled)
+            self.open, self.at_once = True, max(1, taken - taken // 8)
+            # Others may be refused for the same reason.
+            self._changed(now + QUIET / 4 if self.at_once > 1 else now)
+
+    def _refused(self, exchange: Exchange, began: float, now: float) -> None:
+        learned = self.rate not in (0, self.allowed)
+        if self.unrelated or retry_after(exchange) == 0 or not self.open or began < self.since:
+            # Sent before the limit was changed, or whatever it is.
+            return
+        if rate := announced(exchange):
+            self.rate, self.rate_refused = min(MARGIN * rate, self.allowed), rate
+        elif learned and self.fallback:
+            (self.rate, self.rate_refused), self.fallback = self.fallback, None
+        elif learned:
+            observed = self._recent(now)
+            self.rate_refused = min(self.rate, observed) if observed > 1 else self.rate
+            self.rate = max(SLOWEST, min(DOWN * self.rate, MARGIN * self.rate_refused))
+        elif self.under_way:
+            self.open, self.at_once_refused = False, self.under_way + 1
+            return
+        else:
+            # Alone, it was refused for those before it.
+            observed = self._recent(now)
+            self.rate = min(MARGIN * (observed or GUESS), self.allowed)
+            self.rate_refused, self.at_once, self.at_once_refused = observed or math.inf, math.inf, math.inf
+        # Nothing is sent until the server may take requests again.
+        seconds = retry_after(exchange)
+        self.due = now + (QUIET if seconds is None else min(seconds, LONGEST))
+        self._changed(self.due)
+
+    def _recent(self, now: float) -> float:
+        """The number of answers in the last second."""
+        return float(len([answer for answer in self.answers if answer > now - 1]))
+
+    def _changed(self, now: float) -> None:
+        if self.lowered == 0 or now - self.last > SETTLED:
+            self.lowered, self.first = 1, self.at_once_refused
+        elif now - self.last > QUIET:
+            self.lowered += 1
+        self.last = self.since = self.raised = now
+        self.changes += 1
+        if self.lowered > MOST_LOWERED and (self.at_once == math.inf or self.at_once < self.first / 4):
+            self.rate, self.at_once, self.unrelated = (
+                0.0 if self.allowed == math.inf else self.allowed,
+                math.inf,
+                True,
+            )
+
+    def _raise(self, now: float) -> None:
+        """Raises the limit after a time without refusals."""
+        if not self.rate and self.at_once == math.inf:
+            return
+        if now - self.since > self.retrial:
+            self.fallback = self.rate, self.rate_refused
+            self.rate_refused = self.at_once_refused = math.inf
+            self.retrial *= 2
+            self.since = now
+        if now - self.raised > QUIET:
+            self.raised = now
+            # A limit that binds nobody would be raised in vain.
+            if self._recent(now) > BINDING * self.rate:
+                up = FAST if self.rate_refused == math.inf else UP
+                self.rate = max(self.rate, min(up * self.rate, MARGIN * self.rate_refused, self.allowed))
+            self.at_once = max(self.at_once, min(self.at_once + 1, self.at_once_refused - 1))
+
+
+def retry_after(exchange: Exchange) -> float | None:
+    """Seconds after which an answer asks to send again; None where it says nothing of it."""
+    value = exchange.header("retry-after")
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        date = http_date(value)
+        return None if date is None else max(0.0, date - time.time())
+
+
+def announced(exchange: Exchange) -> float:
+    """Requests a second by the headers of an answer; 0 where it announces none."""
+    policy = exchange.header("ratelimit-policy") or exchange.header("ratelimit-limit") or ""
+    rates = [int(number) / int(window) for number, window in _POLICY.findall(policy) if int(window)]
+    return min((rate for rate in rates if rate), default=0.0)

@@ -1,0 +1,235 @@
+"""The pace of a process: how many tests run at once, and how many requests at once and a second, as the
+server's answers allow.
+
+Lanes are added while answers come as soon as before, and removed where they come later. Requests are held
+back where the server refused some for their number (429, or 503 with Retry-After). Times are seconds of one
+monotonic clock.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+from conformance._text import count
+from conformance.wire.limits import Limit
+from conformance.wire.messages import Exchange
+
+#: Minimum, first and maximum number of lanes.
+LEAST, FIRST, MOST = 1, 4, 48
+
+#: Latency, as a multiple of the lowest so far, below which lanes are added and above which they are removed.
+SOON, LATE = 1.3, 1.7
+
+#: Latency, likewise, from which on lanes are removed if they gained nothing.
+LATER = 1.15
+
+#: What lanes gain, as a part of the most so far, below which they are removed; how fast that fades with each
+#: decision.
+LESS, FADING = 0.95, 0.98
+
+#: Decisions for which none are added after some were removed, at first and at most: they double each time.
+REST, LONG_REST = 8, 64
+
+#: Answers between two decisions about lanes: for each lane, and at least.
+EACH, AT_LEAST = 3, 32
+
+#: Consecutive answers of an operation whose mean may be its lowest latency.
+SAMPLE = 8
+
+#: Share of a processor from which on no lanes are added, as threads of Python take turns.
+BUSY = 0.85
+
+#: Refusals of one operation alone, and answers of others after the first of them, that show that it has a
+#: limit of its own.
+OWN, OTHERS = 3, 12
+
+
+class Pace:
+    """Decides how many lanes run, and when requests are sent. Thread-safe.
+
+    `lanes` fixes their number; `requests_per_second` is a limit that is never raised (0: none). With
+    `learns` false, answers change nothing."""
+
+    def __init__(
+        self,
+        requests_per_second: float = 0.0,
+        lanes: int | None = None,
+        learns: bool = True,
+        clock: Callable[[], float] | None = None,
+        processor: Callable[[], float] = time.process_time,
+    ) -> None:
+        #: The number of lanes, and the most that there were.
+        self.lanes = self.most = lanes or FIRST
+        self._fixed, self._learns = lanes is not None, learns
+        # Looked up late, as tests replace it.
+        self._clock, self._processor = clock or (lambda: time.monotonic()), processor
+        self._change = threading.Condition()
+        #: Held by the first of those that wait, so that a race is not overtaken by single requests.
+        self._line = threading.Lock()
+        self.limit(requests_per_second)
+        #: Operation -> a limit of its own.
+        self.own: dict[str, Limit] = {}
+        #: Operation -> refusals, and the number of answers of others since the first.
+        self.refused: Counter[str] = Counter()
+        self._others = 0
+        #: Operation -> lowest latency, and the latencies of its answers since the last sample.
+        self._lowest: dict[str, float] = {}
+        self._samples: defaultdict[str, list[float]] = defaultdict(list)
+        #: Since the last decision about lanes: answers, latency, what it would be at the lowest.
+        self._answers, self._took, self._least = 0, 0.0, 0.0
+        #: The time of the last decision; from when on, and processor time then, answers count for the next.
+        self._decided, self._counted = self._clock(), (self._clock(), self._processor())
+        self._settling = 0
+        #: True until answers first came later.
+        self._doubling = True
+        #: The most that lanes have gained, as a multiple of one, and how many did; decisions before the next
+        #: are added.
+        self._gain, self._best, self._rest, self._pauses = 0.0, 0, 0, REST
+        #: Why there are not more lanes, in words; empty if not known.
+        self.reason = ""
+
+    def limit(self, requests_per_second: float) -> None:
+        """Limits the rate of requests; 0 is no limit."""
+        self._allowed = requests_per_second
+        self.overall = Limit(requests_per_second, allowed=requests_per_second or math.inf)
+
+    # ------------------------------------------------------------------ sending
+
+    def enter(self, number: int, operation: str, left: float | None) -> Limit | None:
+        """Waits until so many requests may be sent at once; returns the limit that they count for, None if
+        that takes longer than the seconds left."""
+        end = math.inf if left is None else self._clock() + left
+        while True:
+            with self._change:
+                limit = self.own.get(operation, self.overall)
+                due, changes = limit.reserve(number, self._clock()), limit.changes
+            if due >= end:
+                return None
+            if (wait := due - self._clock()) > 0:
+                time.sleep(wait)
+            with self._line, self._change:
+                while not self.fits(limit, number) and limit.changes == changes:
+                    if self._clock() >= end:
+                        return None
+                    self._change.wait(None if left is None else end - self._clock())
+                if limit.changes == changes:
+                    limit.under_way += number
+                    return limit
+
+    def fits(self, limit: Limit, number: int) -> bool:
+        """True if so many more requests may be under way: as many as there are lanes, or a race."""
+        under_way = sum(each.under_way for each in (self.overall, *self.own.values()))
+        return limit.fits(number) and (number > 1 or under_way < self.lanes)
+
+    def leave(self, limit: Limit, exchange: Exchange, *, raced: bool = False) -> None:
+        """Learns from the end of a request that counts for a limit."""
+        with self._change:
+            if not self._learns:
+                limit.under_way -= 1
+                return
+            now, operation = self._clock(), str(exchange.operation)
+            limit.ended(exchange, now - exchange.elapsed, now)
+            if exchange.throttled:
+                self.refused[operation] += 1
+                self._tell_apart(operation)
+            else:
+                self._others += bool(self.refused) and operation not in self.refused
+                if exchange.status is not None and not raced and now - exchange.elapsed >= self._decided:
+                    self._observe(operation, exchange.elapsed, now)
+            self._change.notify_all()
+
+    @property
+    def at_once(self) -> float:
+        """Maximum number of requests at once that the server takes, as far as it is known."""
+        return min(limit.at_once for limit in (self.overall, *self.own.values()))
+
+    @property
+    def _unlimited(self) -> bool:
+        """True unless a rate was learned, at which single requests were refused."""
+        return all(limit.rate in (0, self._allowed) for limit in (self.overall, *self.own.values()))
+
+    def _tell_apart(self, operation: str) -> None:
+        """Finds a limit that binds one operation alone, so that others need not wait for it."""
+        alone = self.refused.keys() == {operation} and operation not in self.own
+        if alone and self.refused[operation] >= OWN and self._others >= OTHERS:
+            self.own[operation] = Limit()
+            self.limit(self._allowed)
+            self.refused.clear()
+            self._others = 0
+
+    # ------------------------------------------------------------------ in words
+
+    def described(self) -> list[str]:
+        """What was found of the server's pace, in sentences with the lines of the target file or the options
+        that state it."""
+        sentences = []
+        if self.most > 1 and not self._fixed:
+            reason = f"; {self.reason}" if self.reason else ""
+            sentences.append(f"Tests ran in at most {self.most} lanes{reason}.")
+        for operation, limit in [("", self.overall), *self.own.items()]:
+            what = f"for {operation}" if operation else "for all requests"
+            if limit.rate and limit.rate != self._allowed:
+                rate = f"{limit.rate:.2g}" if limit.rate < 10 else f"{limit.rate:.0f}"
+                line = "" if operation else f": [limits] requests_per_second = {rate}"
+                sentences.append(f"The server limits requests; the run kept to {rate} a second {what}{line}.")
+            if limit.at_once < math.inf:
+                line = "" if operation else f": --lanes {limit.at_once:.0f}"
+                sentences.append(
+                    f"The server takes {count(int(limit.at_once), 'request')} at once {what}{line}."
+                )
+        return sentences
+
+    # ------------------------------------------------------------------ lanes
+
+    def _observe(self, operation: str, latency: float, now: float) -> None:
+        """Decides, from time to time, how many lanes there may be."""
+        if self._settling:
+            self._settling -= 1
+            self._counted = now, self._processor()
+            return
+        samples = self._samples[operation]
+        samples.append(latency)
+        lowest = self._lowest.get(operation, math.inf)
+        if len(samples) == SAMPLE:
+            lowest = self._lowest[operation] = min(lowest, sum(samples) / SAMPLE)
+            samples.clear()
+        self._answers += 1
+        self._took += latency
+        self._least += min(latency, lowest)
+        if not self._fixed and self._answers >= max(AT_LEAST, EACH * self.lanes):
+            self._decide(self._took / max(self._least, 1e-6), now)
+
+    def _decide(self, later: float, now: float) -> None:
+        """Adds lanes, or removes some, by how many times later than at best answers come."""
+        before, spent = self._counted
+        self._decided, self._counted = now, (now, self._processor())
+        seconds = max(now - before, 1e-6)
+        share, gained = (self._counted[1] - spent) / seconds, self._least / seconds
+        self._answers, self._took, self._least = 0, 0.0, 0.0
+        number, best, lanes = self.lanes, self._gain, self._best
+        if gained >= best:
+            self._gain, self._best = gained, number
+        else:
+            # What was best may be so no longer.
+            self._gain *= FADING
+        if number > lanes and (later > LATE or (later > LATER and gained < LESS * best)):
+            self.lanes = max(LEAST, lanes)
+        elif later > LATE:
+            self.lanes = max(LEAST, int(number * max(0.5, SOON / later)))
+        if self.lanes < number:
+            self._doubling, self.reason = False, "more made answers later"
+            self._rest, self._pauses = self._pauses, min(2 * self._pauses, LONG_REST)
+        elif self._rest:
+            self._rest -= 1
+        elif later < SOON and share < BUSY and self.lanes < min(MOST, self.at_once) and self._unlimited:
+            self.lanes = min(MOST, number * 2 if self._doubling else number + 1)
+            self.most = max(self.most, self.lanes)
+            self.reason = "the most that a run has" if self.lanes == MOST else self.reason
+        elif share >= BUSY:
+            self.reason = "more would have taken more than a processor"
+        # The first answers are of requests beside fewer others.
+        self._settling = self.lanes if self.lanes != number else 0

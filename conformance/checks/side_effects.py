@@ -11,10 +11,12 @@ the times of its requests."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Self
 
 from conformance.checks.check import Check
@@ -34,6 +36,8 @@ UNTOUCHED = "refusal.changes-nothing"
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
+#: Remedy where other traffic changes the balances.
+UNDISTURBED = "Name a funded account that nobody else pays from: [primary] funded_account_id."
 
 #: Repetitions in which a doubtful effect must recur.
 ROUNDS = 3
@@ -160,18 +164,18 @@ class SideEffects:
             return
         try:
             first = self.round(sent)
-            effect = self._confirmed(first, again, rule == UNTOUCHED) if first.effect.doubtful else first
+            looked = self._confirmed(first, again, rule == UNTOUCHED) if first.effect.doubtful else first
         except NotSeen as reason:
             if reason.look is None or self.at.usable(rule, reason.look):
                 looks = filter(None, [reason.look])
                 self.at.unclear(rule, reason.reason, *looks, remedy=reason.remedy)
             return
         expected = f"no effect of {what}"
-        if effect is not None and effect.effect:
-            proof = effect.after.looks[-1], *effect.sent[-1:], effect.before.looks[-1]
-            self.at.expect(rule, expected, effect.effect.text, *proof)
+        if looked.effect:
+            proof = looked.after.looks[-1], *looked.sent[-1:], looked.before.looks[-1]
+            self.at.expect(rule, expected, looked.effect.text, *proof)
         else:
-            self.at.expect(rule, expected, "", *first.after.looks, *first.before.looks, *sent)
+            self.at.expect(rule, expected, "", *looked.after.looks, *looked.before.looks, *sent)
 
     def judge_refused(self, what: str, answers: Sequence[Exchange], again: Again | None = None) -> None:
         """Judges that refused requests changed nothing; notes where some were not refused."""
@@ -297,13 +301,14 @@ class SideEffects:
 
     # ------------------------------------------------------------------ repetition
 
-    def _confirmed(self, first: Round, again: Again | None, of_refusals: bool) -> Round | None:
+    def _confirmed(self, first: Round, again: Again | None, of_refusals: bool) -> Round:
         """Repeats the requests, which must all be refused if `of_refusals`; returns a round with their effect
-        if it recurred each time, None where it did not, or came without the requests as well.
+        if it recurred each time, one without where it did not, or came without the requests as well.
 
-        Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
+        Raises NotSeen where they cannot be repeated, no snapshot shows their effect, or others spoil each."""
+        not_theirs = replace(first, effect=Effect())
         if first.effect.signature == "status":
-            return first if all(self._disables(first.sent) for _ in range(ROUNDS)) else None
+            return first if all(self._disables(first.sent) for _ in range(ROUNDS)) else not_theirs
         if again is None:
             raise NotSeen("what others do as well cannot be told from what requests do once")
 
@@ -324,34 +329,43 @@ class SideEffects:
             return same and not self._pause(time.monotonic() - begun)
 
         if self.traits.moves_money:
-            return self._followed(repeat)
-        return first if all(recurs() for _ in range(ROUNDS)) else None
+            # What the run itself pays meanwhile would be taken for an effect, or hide one.
+            with self.run.payers.alone():
+                return self._followed(repeat)
+        return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
 
-    def _followed(self, repeat: Callable[[], Round]) -> Round | None:
-        """Returns the last repetition if money follows the amounts asked for: one balance moves by the same
-        multiple of each, exactly, but for repetitions that payments of others spoil; or, without any such, by
-        the same multiple and a fee. An amount that comes again must be followed exactly, and not in a pause,
-        too."""
-        matches, asked = Counter[effects.Move](), set[Any]()
-        for number in range(1, PAYMENTS + MOST_SPOILT + 1):
+    def _followed(self, repeat: Callable[[], Round]) -> Round:
+        """Returns the last repetition if money follows the requests and not a pause as long: one balance
+        moves by the same multiple of each amount asked for, exactly, but for repetitions that payments of
+        others spoil; or, without any such, by the same multiple, perhaps none, and a fee. Without an effect
+        the first that moves no money, or as much as the pause. An amount that comes again must be followed
+        exactly. Raises NotSeen where others spoil too many."""
+        matches, asked = Counter[effects.Move](), set[Decimal]()
+        for number in itertools.count(1):
             begun = time.monotonic()
             last = repeat()
+            if not last.effect:
+                return last
+            beside = self._pause(time.monotonic() - begun)
+            if beside.signature == last.effect.signature:
+                return replace(last, effect=Effect())
             amounts = [each for sent in last.sent if (each := effects.asked_amount(sent.call)) is not None]
-            moves = effects.multiples(last.effect, amounts)
-            if moves and amounts[0] in asked:
-                by_others = effects.multiples(self._pause(time.monotonic() - begun), amounts)
-                moves = {move for move in moves - by_others if not move.fee}
-            if not moves:
-                return None
-            asked.add(amounts[0])
+            moves = effects.multiples(last.effect, amounts) - effects.multiples(beside, amounts)
+            if not asked.isdisjoint(amounts[:1]):
+                moves = {move for move in moves if not (move.times and move.fee)}
+            asked.update(amounts[:1])
             matches.update(moves)
             if any(
                 count == PAYMENTS and (count == number or not move.fee) for move, count in matches.items()
             ):
                 return last
-            if number - max(matches.values()) > MOST_SPOILT:
-                return None
-        return None
+            if (spoilt := number - max(matches.values(), default=0)) > MOST_SPOILT:
+                reason = "which shows the effect of requests, moves at each look by what others do"
+                raise NotSeen(reason, last.after.looks[-1], UNDISTURBED)
+            if spoilt:
+                # Payments of before may show late.
+                time.sleep(self.run.lag.within / 2 ** (MOST_SPOILT + 1 - spoilt))
+        raise AssertionError("no end of the repetitions")
 
     def _disables(self, sent: Sequence[Exchange]) -> bool:
         """True if the requests, sent to a new beneficiary, disable that."""
@@ -369,8 +383,9 @@ class SideEffects:
 
     def _pause(self, seconds: float) -> Effect:
         """Returns the effect of a pause, of so many seconds at most. Raises NotSeen."""
+        self.start()
         time.sleep(min(seconds, _LONGEST_PAUSE))
-        return self.start().round().effect
+        return self.round().effect
 
 
 def _hidden(look: Exchange) -> NotSeen:

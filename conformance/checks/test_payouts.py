@@ -10,6 +10,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.list_judging import compared, judge_single_page, shows_all
 from conformance.checks.members import judge_members, look_for, not_its_own
 from conformance.checks.races import Rounds
+from conformance.checks.side_effects import UNDISTURBED
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document
@@ -26,9 +27,6 @@ from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
-
-#: Remedy where other traffic changes the balances during a round.
-UNDISTURBED = "Name a funded account that nobody else pays from: [primary] funded_account_id."
 
 #: Amounts that number formats write with an exponent or without trailing zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")

@@ -28,8 +28,8 @@ def _has_parameter(*names: str) -> Holds:
 
 def _finds_what_is_made(operation: Operation) -> bool:
     """True for the operation by which what a create makes is read."""
-    made = operation.id, operation.resource
-    return any((each.read_by, each.creates) == made for each in TRAITS.values())
+    reading = operation.id, operation.resource
+    return any((each.read_by, each.creates) == reading for each in TRAITS.values())
 
 
 def _shows_a_text(operation: Operation) -> bool:

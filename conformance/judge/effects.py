@@ -205,12 +205,13 @@ _TIMES_EACH = 2
 
 
 def multiples(effect: Effect, amounts: Sequence[Decimal]) -> set[Move]:
-    """Movements of money by multiples of the first of the amounts that requests ask for."""
+    """Movements of money by multiples of the first amount that requests ask for, or by a fee alone."""
+    first = amounts[0] if amounts else Decimal(0)
     return {
         Move(member, times, fee)
         for member, moved in (effect.signature or {}).items()
-        for times in range(1, _TIMES_EACH * len(amounts) + 1)
-        if (fee := EXACT.subtract(moved, EXACT.multiply(amounts[0], Decimal(times)))) >= 0
+        for times in range(_TIMES_EACH * len(amounts) + 1)
+        if (fee := EXACT.subtract(moved, EXACT.multiply(first, Decimal(times)))) >= 0
     }
 
 

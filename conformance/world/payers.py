@@ -1,4 +1,4 @@
-"""The lock of requests that move money, and of rounds of payouts during which no others may be sent."""
+"""The lock of requests that move money, and of who watches balances, whose looks others would spoil."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _AGAIN = 0.002
 
 
 class Payers:
-    """A lock that requests which move money share, and rounds of payouts hold alone: among all threads and
-    processes of a user on one machine that judge a server. Without a server's address, or without locks of
-    files (Windows), nobody waits."""
+    """A lock that requests which move money share, and who watches balances holds alone: among all threads
+    and processes of a user on one machine that judge a server. Without a server's address, or without locks
+    of files (Windows), nobody waits."""
 
     def __init__(self, base_url: str = "") -> None:
         user = getattr(os, "getuid", int)()
@@ -37,11 +37,11 @@ class Payers:
 
     @contextlib.contextmanager
     def share(self) -> Iterator[None]:
-        """Moves money beside others; in rounds of this thread at once."""
+        """Moves money beside others; at once where this thread is alone."""
         if not self._locks or getattr(self._local, "alone", False):
             yield
             return
-        # Rounds that wait come first.
+        # Those that wait to be alone come first.
         with self._locked(self._next, alone=False):
             pass
         with self._locked(self._paying, alone=False):
@@ -49,8 +49,8 @@ class Payers:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Moves money while nobody else does."""
-        if not self._locks:
+        """Moves money while nobody else does; again within, too."""
+        if not self._locks or getattr(self._local, "alone", False):
             yield
             return
         with self._locked(self._next, alone=True), self._locked(self._paying, alone=True):

@@ -26,13 +26,14 @@ class PayoutRounds:
     """Rounds of payouts from one account, in which nothing else of the run pays, and what they show.
 
     `judged` are the exchanges to judge by `judge.conservation`: one round, or those that lost amounts, of
-    which there are LOST before they count. `unclear` is the reason why there are none; `still` is set where
-    a new payout leaves the balances as they are. Use it as a context, again for more rounds."""
+    which there are LOST before they count. `unclear` is the reason why there are none; `still` is true where
+    a new payout leaves the balances as they are, None until that is known: then there is one round, in which
+    others pay as well. Use it as a context, again for more rounds."""
 
     def __init__(self, fixture: Account, pause: Callable[[float], None]) -> None:
         self.judged: list[Exchange] = []
         self.unclear = ""
-        self.still = False
+        self.still: bool | None = None
         self._fixture, self._pause = fixture, pause
         self._look = fixture.call("getAccountBalances")
         self._held = contextlib.ExitStack()
@@ -47,29 +48,25 @@ class PayoutRounds:
     def __enter__(self) -> PayoutRounds:
         # The payee is created before anybody waits.
         self._fixture.call("createPayout")
-        self._hold()
+        self._last = None
         return self
 
     def __exit__(self, *error: object) -> None:
         self._held.close()
 
-    def _hold(self) -> None:
-        self._held.enter_context(self._fixture.run.payers.alone())
-        self._last = None
-
-    def _release(self, seconds: float) -> None:
-        self._held.close()
-        self._pause(seconds)
-
     @property
     def done(self) -> bool:
         """True if there is no use in more rounds."""
-        return self.still or self._disturbed >= MOST_DISTURBED
+        return bool(self.still) or self._disturbed >= MOST_DISTURBED
 
     def turn(self, send: Send, at_once: SendAtOnce) -> list[Exchange]:
         """Sends sequential, then concurrent payouts, with reads of the balances before, between and after,
         each repeated until it shows the payouts or time is up; returns all exchanges."""
         self._send = send
+        if self.still is None:
+            self._stand_still()
+        if not self.still:
+            self._held.enter_context(self._fixture.run.payers.alone())
         calls = [self._fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
         # What comes late of an earlier round moves the balance in this one.
         before = self._last or self._send(self._look, "the balances before payouts")
@@ -81,8 +78,8 @@ class PayoutRounds:
 
     def take(self, turn: list[Exchange]) -> bool:
         """Takes a round into account; returns True if no more are needed."""
-        if self._lag is None and unmoved(turn[0], turn[-1]):
-            return self._stays(turn[0])
+        if self.still:
+            return True
         try:
             losses = lost(turn)
         except Unsteady as stop:
@@ -104,21 +101,29 @@ class PayoutRounds:
         """Waits for earlier payouts to show; from the second time on also for those of other clients to end,
         while others of the run may pay."""
         longest = self._fixture.run.lag.within
-        if self._disturbed > 1:
-            self._release(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
-            self._hold()
         self._last = None
+        if self._disturbed > 1:
+            self._held.close()
+            self._pause(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
+            self._held.enter_context(self._fixture.run.payers.alone())
         time.sleep(longest / 4 if self._lag is None else 2 * self._lag)
 
-    def _stays(self, before: Exchange) -> bool:
-        """Waits for a late read, while others may pay; True if it shows the balances as they were."""
-        self._release(self._fixture.run.lag.within)
-        after = self._send(self._look, "the balances some time after payouts")
-        self.still = unmoved(before, after)
-        if not self.still:
-            self._lag = self._fixture.run.lag.within
-            self._hold()
-        return self.still
+    def _stand_still(self) -> None:
+        """Looks whether a payout moves the balances at all, at once or late, while others may pay."""
+        before = self._send(self._look, "the balances before a payout")
+        paid = self._send(self._fixture.call("createPayout"), "a payout, which may move the balances")
+        begun, pauses = time.monotonic(), iter(PAUSES)
+        self.still = paid.succeeded and self._same(before)
+        while self.still:
+            if (passed := time.monotonic() - begun) >= _AT_ONCE:
+                self._pause(self._fixture.run.lag.within - passed)
+                self.still, self._lag = self._same(before), self._fixture.run.lag.within
+                return
+            self._pause(next(pauses))
+            self.still = self._same(before)
+
+    def _same(self, before: Exchange) -> bool:
+        return unmoved(before, self._send(self._look, "the balances some time after a payout"))
 
     def _confirm(self) -> None:
         """Waits for a late read; nothing is to be judged if it shows what seemed lost."""
@@ -139,7 +144,9 @@ class PayoutRounds:
                     self._lag = max(passed, self._lag or 0.0)
                 return after
             longest = self._fixture.run.lag.within
-            if self._lag is not None:
+            if self.still:
+                longest = 0.0
+            elif self._lag is not None:
                 longest = min(longest, 2 * self._lag + _AT_ONCE)
             elif stays:
                 longest = _AT_ONCE

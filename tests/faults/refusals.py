@@ -12,7 +12,7 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
-from conformance.reference.seams.validation import FIELDS
+from conformance.reference.seams.validation import EXACT, FIELDS
 from conformance.reference.store import Balance
 
 from .authentication import first_organization
@@ -115,6 +115,21 @@ def _credit(self: Any, ctx: Context) -> None:
     balance = known.get("USD", Balance("USD", "fiat", "0.00", "0.00", "0.00", ctx.now))
     more = Decimal(balance.pending_payin) + asked(ctx)
     ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
+
+
+#: What a refused payout costs.
+_CHARGE = Decimal("9.37")
+
+
+def _move(ctx: Context, **amounts: Decimal) -> None:
+    """Adds amounts to members of the balances of an account."""
+    account = ctx.params["account_id"]
+    for balance in ctx.store.balances(account):
+        sums: dict[str, Any] = {
+            name: format(EXACT.add(Decimal(getattr(balance, name)), more), "f")
+            for name, more in amounts.items()
+        }
+        ctx.store.set_balance(account, balance._replace(**sums))
 
 
 def _store_address(self: Any, ctx: Context) -> None:
@@ -275,6 +290,15 @@ faults[RULE] |= {
     ),
     "A payout beyond the funds is refused, and its money stays set aside.": when(
         "insufficient_funds", lambda self, ctx: self.reserve_funds(ctx), "createPayout", base=AsksForFunds
+    ),
+    "A payout beyond the funds is refused, and stays in the sum of what is pending.": when(
+        "insufficient_funds",
+        lambda ctx: _move(ctx, pending_payout=asked(ctx)),
+        "createPayout",
+        base=AsksForFunds,
+    ),
+    "A payout to an unknown payee is refused, at a charge that is the same for any amount.": when(
+        "payout_beneficiary payout_destination", lambda ctx: _move(ctx, available=-_CHARGE), "createPayout"
     ),
     "A payout to a destination elsewhere is refused, but that becomes a default, or is none any more.": when(
         "payout_destination payout_destination_owner",

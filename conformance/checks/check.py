@@ -18,7 +18,7 @@ import functools
 import inspect
 import itertools
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -322,7 +322,7 @@ CHECKS: dict[str, CheckDefinition] = {}
 
 def check(
     *rules: str,
-    operations: tuple[str, ...] | None = None,
+    operations: Collection[str] | None = None,
     last: bool = False,
     deep: bool = False,
     waits: bool = False,

@@ -230,7 +230,7 @@ def field_table(
     def mark(table: FieldTable) -> CheckFunction:
         def run(at: Check) -> None:
             chosen = [field for field in request_fields(at.operation.id) if fields(field)]
-            for engine, own in _engines(at, chosen, elsewhere(at)):
+            for engine, own in engines(at, chosen, elsewhere(at)):
                 engine.batch(table(engine, own))
 
         return check(rule, UNTOUCHED)(named_as(table, run))
@@ -238,8 +238,8 @@ def field_table(
     return mark
 
 
-def _engines(
-    at: Check, fields: Sequence[Field], elsewhere: bool
+def engines(
+    at: Check, fields: Sequence[Field], elsewhere: bool = True
 ) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
     """Yields engines of the shapes of body where fields apply, then, if `elsewhere`, of the other shapes that
     the server accepts, each with the fields that apply there and are not tried in it first.

@@ -11,11 +11,11 @@ from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
 from conformance.checks.members import judge_members, send_with_texts
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.contract.field_values import not_positive
 from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import normalized, show
 from conformance.judge.effects import EXACT
-from conformance.judge.field_values import not_positive
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.case import Case

@@ -10,14 +10,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from conformance.checks.check import Check, check
-from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table
+from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, engines, field_table
 from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
+from conformance.contract.field_rules import FIELD_RULES, OTHER_CURRENCIES, FieldRule
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
-from conformance.judge.comparison import sent_document
-from conformance.judge.field_values import UNASSIGNED_CODES
-from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
+from conformance.judge.comparison import sent_document, show
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
 from conformance.world.bodies import SAMPLE, bodies
@@ -204,12 +203,28 @@ def test_malformed_currency_code(engine: DefectiveBodies, fields: Fields) -> Cas
     return _codes(engine, fields)
 
 
-@field_table("fields.unassigned-code", lambda field: field.code in UNASSIGNED_CODES)
-def test_unassigned_code(engine: DefectiveBodies, fields: Fields) -> Cases:
-    """A valid body with the country code ZZ or the currency code ZZZ, which are not assigned, is refused."""
-    for field in _of_fiat(engine, fields):
-        value = UNASSIGNED_CODES[field.code]
-        yield from engine.wrong("fields.unassigned-code", field, [(value, value)], '"{}"')
+#: Rules whose rows have examples of what they exclude.
+_EXEMPLIFIED = {row.rule: row for row in FIELD_RULES if row.examples}
+
+
+_COVERED = {operation for rule in _EXEMPLIFIED for operation in RULES[rule].operations}
+
+
+@check(*_EXEMPLIFIED, UNTOUCHED, operations=_COVERED)
+def test_excluded_values(at: Check) -> None:
+    """A valid body of any kind with a value that a rule excludes, such as the country code ZZ or the currency
+    code ZZZ, which are not assigned, is refused."""
+    for rule in at.rules:
+        if row := _EXEMPLIFIED.get(rule):
+            fields = [field for field in request_fields(at.operation.id) if row.examples_of(field)]
+            for engine, own in engines(at, fields):
+                engine.batch(_excluded(engine, row, own))
+
+
+def _excluded(engine: DefectiveBodies, row: FieldRule, fields: Fields) -> Cases:
+    for field, value in row.wrong_values(engine.operation, fields, engine.valid()):
+        body = engine.having(field.name, value)
+        yield engine.defective(row.rule, f"{field.name} {show(value)}", body)
 
 
 @table("fields.currency-kind", UNTOUCHED, engine=DefectiveBodies)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from conformance._text import shared_prefix
 from conformance.contract import signing
+from conformance.contract.field_rules import field_rules, members
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
@@ -282,45 +283,6 @@ def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Remark]:
         for name in document.keys() - {field.name for field in request_fields(operation)}:
             answer = f"the member {name[:40]}"
             yield Remark("body.unknown-fields", question="undocumented names", answer=answer)
-        for rule, occasion in _occasions(operation):
-            if rule not in broken and occasion(document):
-                yield Remark(rule)
-
-
-Occasion = Callable[[Mapping[str, Any]], bool]
-
-
-@functools.cache
-def _occasions(operation: str) -> tuple[tuple[str, Occasion], ...]:
-    """Rules on bodies of an operation, each with a predicate for the bodies that exercise it."""
-    fields = request_fields(operation)
-
-    def has(*names: str) -> Occasion:
-        return lambda document: any(name in document for name in names)
-
-    def always(document: Mapping[str, Any]) -> bool:
-        return True
-
-    coded = {code: [field.name for field in fields if field.code == code] for code in ("country", "currency")}
-    occasions = {
-        "body.malformed": always,
-        "fields.required": always,
-        "fields.required-null": always,
-        "fields.type": has(*(field.name for field in fields if field.required)),
-        "fields.optional-type": has(*(field.name for field in fields if not field.required)),
-        "fields.max-length": has(*(field.name for field in fields if field.max_length)),
-        "fields.enum": has(*(field.name for field in fields if field.choices)),
-        "fields.company-name": lambda document: document.get("beneficiary_type") == "business",
-        "fields.network": lambda document: document.get("type") == "wallet",
-        "fields.country-code": has(*coded["country"]),
-        "fields.currency-code": has(*coded["currency"]),
-        "fields.unassigned-code": has(*coded["country"], *coded["currency"]),
-        "fields.currency-kind": has("currency"),
-        "fields.amount": has("amount"),
-        "fields.payin-amount-positive": has("amount"),
-        "fields.address": has("address"),
-        "fields.address-types": lambda document: isinstance(document.get("address"), dict),
-    }
-    return tuple(
-        (rule, occasion) for rule, occasion in occasions.items() if operation in CLIENT_RULES[rule].operations
-    )
+        rows, those = field_rules(operation), list(members(operation, document))
+        bound = {row.rule for row in rows if any(map(row.binds, those))} | {"body.malformed"}
+        yield from map(Remark, sorted(bound & CLIENT_RULES.keys() - broken.keys()))

@@ -12,6 +12,7 @@ from conformance.checks.engine import Engine, Step
 from conformance.checks.members import judge_members
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import json_text
+from conformance.contract.field_values import plain_amount
 from conformance.contract.fields import UNIQUE, documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
@@ -23,7 +24,6 @@ from conformance.fuzz.odd_requests import odd_requests
 from conformance.judge import paging
 from conformance.judge.cells import Cell
 from conformance.judge.comparison import MOVING, same, show, was_changed
-from conformance.judge.field_values import plain_amount
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.oracle import FOREIGN, OWN, RAW, SIBLING, BodyVerdict, ExpectedAnswer, ValidBody
 from conformance.judge.oracle.keys import accepted_by

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance.contract import fields
+from conformance.contract.field_values import not_positive
 from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.fixtures import PAYEES
-from conformance.judge.field_values import not_positive
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
 from conformance.world.case import Case

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from conformance.contract.field_values import plain_amount
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, differences, objects, sent_document, show
-from conformance.judge.field_values import plain_amount
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import identity
 

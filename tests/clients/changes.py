@@ -5,11 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from conformance.contract import signing
+from conformance.contract.field_rules import FIELD_RULES, FieldRule
+from conformance.contract.fields import request_fields
+from conformance.contract.operation_sets import OPERATION_SETS
+from conformance.contract.rules import CLIENT_RULES
 from conformance.contract.signing_mistakes import Mistake, Parts
 from conformance.reference.core_messages import Request
 from conformance.reference.routes import match
@@ -112,7 +116,7 @@ def _basic(client: Client) -> str:
 MONEY = ("createPayout", "createPayin")
 
 #: Rule -> changes of one request, each of which breaks that rule alone.
-CHANGES: Mapping[str, list[Change]] = {
+CHANGES: dict[str, list[Change]] = {
     "auth.missing-header": [_replaced(name, None) for name in signing.HEADERS],
     "auth.empty-header": [_replaced(name, "") for name in signing.HEADERS],
     "auth.unknown-key": [_replaced(signing.API_KEY, "key_nobody")],
@@ -195,7 +199,6 @@ CHANGES: Mapping[str, list[Change]] = {
         having("createPayoutDestination", country="USA"),
     ],
     "fields.currency-code": [having(*MONEY, currency="DOLLAR")],
-    "fields.unassigned-code": [having(*MONEY, currency="ZZZ")],
     "fields.currency-kind": [
         having("createVirtualAccount", currency="BTC"),
         having("createWallet", currency="USD"),
@@ -210,6 +213,19 @@ CHANGES: Mapping[str, list[Change]] = {
         )
     ],
 }
+
+
+def _excluded(row: FieldRule) -> list[Change]:
+    """Returns changes of the fields of creates to values that a rule excludes."""
+    return [
+        having(create, **{field.name: value})
+        for create in OPERATION_SETS["create"]
+        if create in CLIENT_RULES[row.rule].operations
+        for field, value in row.wrong_values(create, request_fields(create), {})
+    ]
+
+
+CHANGES |= {row.rule: _excluded(row) for row in FIELD_RULES if row.examples and row.rule in CLIENT_RULES}
 
 #: Name of a signature mistake -> rules that may be reported for it, depending on the request.
 _PART = {

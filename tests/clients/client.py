@@ -40,6 +40,15 @@ DESTINATION = {
     "routing_number": "021000021",
     "account_type": "checking",
 }
+BUSINESS = {"beneficiary_type": "business", "company_name": "Analytical Engines"}
+#: A destination.
+WALLET = {
+    "country": "US",
+    "type": "wallet",
+    "currency": "USDC",
+    "network": "ethereum",
+    "wallet_address": "0x" + "12ab" * 10,
+}
 WALLETS = [
     {"currency": currency, "network": "solana_devnet", "label": "coins"} for currency in ("USDC", "USDT")
 ]
@@ -180,12 +189,16 @@ class Client:
         funded = self.tenant.funded_account_id
         for number in range(self.rounds):
             self.call("GET", f"{accounts}/{account['id']}/balances")
-            beneficiary = self.call("POST", f"/v1/accounts/{funded}/beneficiaries", BENEFICIARY)
+            company = BUSINESS if number == self.rounds - 1 else {}
+            beneficiary = self.call("POST", f"/v1/accounts/{funded}/beneficiaries", BENEFICIARY | company)
             path = f"/v1/accounts/{funded}/beneficiaries/{beneficiary['id']}"
             self.call("PATCH", path, {"note": f"note {number}"})
             self.call("GET", path)
             destination = self.call("POST", f"{path}/payout-destinations", DESTINATION)
+            if company:
+                self.call("POST", f"{path}/payout-destinations", WALLET)
             list(self.pages(f"{path}/payout-destinations", 10))
+            self.call("GET", f"{path}/payout-destinations?start_date=2026-01-01T00:00:00Z")
             payout = {
                 "beneficiary_id": beneficiary["id"],
                 "payout_destination_id": destination["id"],

@@ -158,6 +158,16 @@ def test_every_rule_that_binds_clients_has_a_wrong_one() -> None:
     assert set(levels.values()) == {Level.OPEN}
 
 
+def test_a_correct_client_gives_occasion_to_each_rule_that_binds_clients() -> None:
+    cells = []
+    for provoked in ((), *((name,) for name in PROVOCATIONS)):
+        rig = Rig(*provoked)
+        Client(rig).work()
+        cells += rig.sandbox.judge.ledger().cells
+    judged = {cell.rule for cell in cells if cell.judged}
+    assert {name for name, rule in CLIENT_RULES.items() if rule.level is not Level.OPEN} <= judged
+
+
 def test_each_mistake_in_signing_any_request_is_named() -> None:
     client = Mistaken(Rig())
     client.work()

@@ -10,6 +10,7 @@ from conformance.contract.fields import Field
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
+from conformance.reference.seams.validation import OTHER_RULES
 from tests.specification import LIMITS
 
 from .bodies import Names, apart, everywhere, fields, in_bodies, unchecked
@@ -220,6 +221,9 @@ faults["fields.unassigned-code"] |= {
         "check_assigned", in_bodies(countries)
     ),
 }
+
+for row in OTHER_RULES:
+    faults[row.rule] |= {"The rule is not looked at.": skipping("check_rule", each=[row.rule])}
 
 faults["fields.currency-code", "fields.unassigned-code"] |= {
     "A currency code is not looked at in one kind of request.": unchecked(

@@ -5,28 +5,18 @@ Judged from the bytes alone, never from the intent of the generator, which shrin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
 
 from conformance.contract import json_text
+from conformance.contract.field_rules import Member, field_rules, members
+from conformance.contract.field_values import plain_email, plain_text
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import same, show
-from conformance.judge.field_values import (
-    UNASSIGNED_CODES,
-    not_positive,
-    plain_email,
-    plain_text,
-    surely_longer,
-    surely_no_amount,
-    surely_no_choice,
-    surely_no_code,
-)
 from conformance.judge.oracle.reasons import Reason
 
 #: Names of persons, in which a server may refuse digits.
@@ -34,14 +24,6 @@ PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name", "displa
 
 #: Maximum length of a plain text in a field without a stated maximum.
 UNSTATED_LENGTH = 100
-
-#: Currencies of the wrong kind: virtual accounts are fiat, wallets are crypto (section 1).
-OTHER_CURRENCIES = {
-    "createPayoutDestination": ("BTC",),
-    "createVirtualAccount": ("BTC", "USDC"),
-    "createWallet": ("USD", "EUR"),
-    "createPayin": ("BTC",),
-}
 
 #: Members of an address that are free text.
 FREE_ADDRESS = frozenset({"address_line", "city"})
@@ -114,9 +96,7 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
         return BodyVerdict([Reason("body.malformed", "a body that is not JSON")])
     if not isinstance(document, dict):
         return BodyVerdict([Reason("body.malformed", "a body that is not a JSON object")])
-    refusals = [
-        reason for reason in _refusals(operation, document) if operation in RULES[reason.rule].operations
-    ]
+    refusals = list(_refusals(operation, document))
     verdict = BodyVerdict(refusals, document=document)
     if not refusals and valid is not None:
         verdict.plain = _plain_document(operation, document, valid)
@@ -135,96 +115,19 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
 
 
 def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
-    create = not TRAITS[operation].subset_of
-    for field in request_fields(operation):
-        if field.name not in document:
-            if create and field.required:
-                yield Reason("fields.required", f"a body without {field.name}")
-                if other := _misnamed(field, document):
-                    yield Reason("body.member-names", f"{field.name} under the name {show(other)}")
-        elif (value := document[field.name]) is None:
-            if create and field.required:
-                yield Reason("fields.required-null", f"{field.name} null")
-        elif not _typed(field, value):
-            yield from _wrong_type(field, value)
-        elif isinstance(value, str):
-            yield from _wrong_text(operation, field, value, document)
-        elif isinstance(value, dict):
-            for name in field.members:
-                # Missing and null members are open.
-                if value.get(name) is not None and not isinstance(value[name], str):
-                    yield Reason("fields.address-types", f"{field.name}.{name} {show(value[name])}")
-    if create:
-        yield from _together(operation, document)
+    for member in members(operation, document):
+        for row in field_rules(operation):
+            if row.broken_by(member):
+                yield Reason(row.rule, row.said(member) if row.said else _described(member))
 
 
-def _misnamed(field: Field, document: dict[str, Any]) -> str:
-    """The name of a member that is almost a field's, or is a path into its object; empty without one."""
-    for name in document:
-        if _folded(name) == _folded(field.name) or (field.members and re.match(rf"{field.name}[.\[]", name)):
-            return name
-    return ""
-
-
-def _folded(name: str) -> str:
-    """A name without letter case, hyphens, underscores and spaces."""
-    return re.sub(r"[-_\s]", "", name).lower()
-
-
-def _typed(field: Field, value: Any) -> bool:
-    match field.type:
-        case "object":
-            return isinstance(value, dict)
-        case "boolean":
-            return isinstance(value, bool)
-    return isinstance(value, str)
-
-
-def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
-    what = f"{field.name} {show(value)}"
-    if field.name == "address" and field.required:
-        yield Reason("fields.address", what)
-    elif field.name == "amount" and isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield Reason("fields.amount", what)
-    if field.required:
-        yield Reason("fields.type", what)
-    elif value not in ("", 0, False):
-        # A lenient server may read these as null.
-        yield Reason("fields.optional-type", what)
-
-
-def _wrong_text(operation: str, field: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:
-    if field.max_length is not None and surely_longer(value, field.max_length):
-        yield Reason(
-            "fields.max-length", f"{field.name} of {len(value)} characters (at most {field.max_length})"
-        )
-    what = f"{field.name} {show(value)}"
-    if field.choices and surely_no_choice(value, field.choices):
-        yield Reason("fields.enum", what)
-    if field.code == "country" and surely_no_code(value, 2):
-        yield Reason("fields.country-code", what)
-    bank = document.get("type", "bank_account") == "bank_account"
-    if field.code == "currency" and bank and surely_no_code(value, 3):
-        yield Reason("fields.currency-code", what)
-    fiat = field.code != "currency" or document.get("type") != "wallet"
-    if field.code and fiat and value == UNASSIGNED_CODES[field.code]:
-        yield Reason("fields.unassigned-code", what)
-    wallet = TRAITS[operation].creates == "payout_destination" and document.get("type") != "bank_account"
-    if field.name == "currency" and not wallet and value in OTHER_CURRENCIES.get(operation, ()):
-        yield Reason("fields.currency-kind", f"currency {value}")
-    if field.name == "amount" and surely_no_amount(value):
-        implied = TRAITS[operation].creates == "payin" and not_positive(value)
-        yield Reason("fields.payin-amount-positive" if implied else "fields.amount", what)
-
-
-def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
-    creates = TRAITS[operation].creates
-    business = creates == "beneficiary" and document.get("beneficiary_type") == "business"
-    wallet = creates == "payout_destination" and document.get("type") == "wallet"
-    if business and document.get("company_name") is None:
-        yield Reason("fields.company-name", "a business without company_name")
-    if wallet and document.get("network") is None:
-        yield Reason("fields.network", "a wallet destination without network")
+def _described(member: Member) -> str:
+    name, value, most = member.field.name, member.value, member.field.max_length
+    if not member.present:
+        return f"a body without {name}"
+    if isinstance(value, str) and most is not None and len(value) > most:
+        return f"{name} of {len(value)} characters (at most {most})"
+    return f"{name} {show(value)}"
 
 
 # ---------------------------------------------------------------------- acceptance

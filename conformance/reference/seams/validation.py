@@ -10,8 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.contract import json_text
+from conformance.contract.field_rules import FIELD_RULES, Member
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import ALL_RULES
 from conformance.contract.traits import TRAITS
 from conformance.reference.codes import COUNTRIES, CURRENCIES, WALLET_NETWORKS
 from conformance.reference.context import Context, Record
@@ -39,6 +41,13 @@ _NULLABLE = frozenset(
 
 #: Kind of field -> Python type of its JSON value; str for others.
 TYPES: dict[str, type] = {"boolean": bool, "object": dict}
+
+#: Rules of fields that this server judges by seams of its own: so two readings of the specification meet.
+_OWN = """required required-null type optional-type max-length enum address address-types country-code
+    currency-code unassigned-code currency-kind amount payin-amount-positive company-name network"""
+
+#: The others.
+OTHER_RULES = [row for row in FIELD_RULES if row.examples and row.rule.partition(".")[2] not in _OWN.split()]
 
 #: Precision for exact sums and differences of accepted amounts.
 EXACT = DecimalContext(prec=400)
@@ -130,6 +139,7 @@ class Validation(Base):
                     self.check_characters(ctx, field, value)
                     self.check_length(ctx, field, value)
                 self.check_value(ctx, field, value)
+                self.check_rules(ctx, field, value)
         ctx.values[field.name] = self.kept_value(ctx, field, value)
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
@@ -192,6 +202,17 @@ class Validation(Base):
                 self.check_amount(ctx, field, value)
             case "object":
                 self.check_address(ctx, field, value)
+
+    def check_rules(self, ctx: Context, field: Field, value: Any) -> None:
+        """Validates the value by the rules of fields that this server has no seam of its own for."""
+        for row in OTHER_RULES:
+            member = Member(ctx.operation, field, ctx.body, value)
+            if ctx.operation in ALL_RULES[row.rule].operations and row.broken_by(member):
+                self.check_rule(ctx, field, row.rule)
+
+    def check_rule(self, ctx: Context, field: Field, rule: str) -> None:
+        """Refuses a value that a rule of fields excludes: that rule."""
+        raise self.invalid(ctx, field, "not_allowed", "has a value that is not allowed")
 
     # ------------------------------------------------------------------ kinds of values
 

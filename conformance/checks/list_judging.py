@@ -40,7 +40,9 @@ def stocked(at: Check) -> KnownList:
 
 
 def active(at: Check) -> Parameters:
-    """Returns the status filter for active elements."""
+    """Returns the status filter for active elements; empty for a list without one."""
+    if not {"status", "statuses"} & at.operation.query_parameters.keys():
+        return []
     return status_filter(at.operation.id, at.target.array_style, "active")
 
 

@@ -10,7 +10,6 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent
 from conformance.contract.operations import Operation
-from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
@@ -166,7 +165,7 @@ FUNDED = "Name an account that has balances: [primary] funded_account_id."
 def furnish(fixture: Account, operation: Operation) -> None:
     """Creates a resource of the kind that an operation shows, unless a fixture has one. Raises Inconclusive
     where the server refuses it."""
-    kind = TRAITS[ADDS_TO[operation.id]].creates if operation.is_list else operation.resource
+    kind = operation.resource
     if kind == "wallet":
         fixture.create("createWallet")
     elif kind in ("account", "beneficiary", "payout_destination", "virtual_account"):
@@ -196,7 +195,7 @@ def showing(at: Check, purpose: str) -> Exchange:
     request = _populated(at).call(at.operation.id)
     return at.eventually(
         lambda: at.accept(request, purpose),
-        lambda answer: not at.operation.is_list or answer.get("items") != [],
+        lambda answer: not at.operation.filled_by or answer.get("items") != [],
     )
 
 

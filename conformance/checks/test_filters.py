@@ -16,8 +16,9 @@ from conformance.checks.list_judging import (
     judge_whole,
     usable_page,
 )
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.timestamps import with_offset
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.traits import TRAITS
 from conformance.judge.outcomes import Got, unusable
 from conformance.judge.paging import keeps_what_fits
 from conformance.judge.queries import rules_of
@@ -141,7 +142,7 @@ def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> li
     present = {element.get("currency") for element in elements}
     candidates = (
         ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"]
-        if TRAITS[ADDS_TO[operation]].unique_pair
+        if TRAITS[OPERATIONS[operation].filled_by].unique_pair
         else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
     )
     return [code for code in candidates if code not in present][:3]

@@ -13,7 +13,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members, no_balance, showing
 from conformance.checks.races import MOST_SPOILT
 from conformance.contract.new_resources import stated
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, document, objects, same_account, show
 from conformance.judge.paging import ids_of, listed
 from conformance.judge.timeliness import before_account, untimely
@@ -84,7 +84,7 @@ def test_updates_after_a_while(at: Check) -> Iterator[float]:
 def test_lists_after_a_while(at: Check) -> Iterator[float]:
     """Reads a list that was read first and grew long before, several times at once: each answer counts every
     created element in its total, and shows them and what it showed before, or its pages together do."""
-    create, growing = ADDS_TO[at.operation.id], at.operation.traits.others_add
+    create, growing = at.operation.filled_by, at.operation.traits.others_add
     fixture = listed_customer(at.run) if growing else at.account(fresh=True)
     listing = fixture.call(at.operation.id).with_query(query(1, MAX_SIZE))
     wallets = TRAITS[create].unique_pair

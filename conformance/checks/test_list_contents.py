@@ -17,8 +17,9 @@ from conformance.checks.list_judging import (
     stocked,
     usable_page,
 )
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.rules import RULES
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import objects
 from conformance.judge.paging import (
@@ -43,7 +44,15 @@ from conformance.world.sender import refusal_of_valid
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 
 
-@check("list.complete", "list.envelope", "list.item-fields", "list.wallet-items", "list.order", early=True)
+@check(
+    "list.complete",
+    "list.envelope",
+    "list.item-fields",
+    "list.wallet-items",
+    "list.order",
+    operations=OPERATION_SETS["list"],
+    early=True,
+)
 def test_list_shows_what_was_created(at: Check) -> None:
     """Walks a list: each created element as its create answered it, and none of another parent."""
     stock = stocked(at)
@@ -68,14 +77,15 @@ def test_list_shows_what_was_created(at: Check) -> None:
     exchanges = [page.exchange for page in pages]
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
-    at.expect("list.complete", *listed("all that is known to be there", known, exchanges))
-    at.expect(
-        "list.complete",
-        *stock.only_own(at.run, "the list", exchanges),
-    )
-    compared(at, stock.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in at.rules):
         at.expect(rule, *outcomes.documented(RULES[rule].statement, rule, at.operation.id, exchanges))
+    if not at.operation.filled_by:
+        if not ids_of(pages):
+            at.not_applicable("list.item-fields", "the list is empty, and no request adds to it")
+        return
+    at.expect("list.complete", *listed("all that is known to be there", known, exchanges))
+    at.expect("list.complete", *stock.only_own(at.run, "the list", exchanges))
+    compared(at, stock.created, exchanges)
     at.observe("list.order", "in which order?", in_order(ids_of(pages), list(stock.created)), exchanges[0])
 
 
@@ -147,9 +157,9 @@ def test_new_elements_show(at: Check) -> None:
         if page_of(exchange) is not None:
             judge_by_query(at, exchange, "list.status-filter" if parameters else "list.defaults")
     elements: dict[str, Exchange] = {}
-    wallets = TRAITS[ADDS_TO[at.operation.id]].unique_pair
+    wallets = TRAITS[at.operation.filled_by].unique_pair
     for body in at.run.samples.wallets()[:2] if wallets else (None, None):
-        created = at.send(fixture.call(ADDS_TO[at.operation.id], body), "an element to be listed")
+        created = at.send(fixture.call(at.operation.filled_by, body), "an element to be listed")
         if not created.succeeded:
             stop = refusal_of_valid(created)
             at.unclear("list.complete", stop.reason, created, stop=stop)

@@ -19,7 +19,7 @@ from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
 from conformance.contract.signing import new_nonce
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document, objects
 from conformance.judge.effects import EXACT, amounts, movement
@@ -268,7 +268,7 @@ CREATED_AT_ONCE = 8
 def test_creates_at_once(at: Check) -> None:
     """Of resources that are created simultaneously in one place, each is listed, and counted, or read."""
     (rule,), looking = at.rules, at.operation.id
-    operation = ADDS_TO.get(looking, "createBeneficiary")
+    operation = at.operation.filled_by or "createBeneficiary"
     what = f"after {CREATED_AT_ONCE} simultaneous {operation}"
     rounds = Rounds(at, ROUNDS)
     for _ in rounds:

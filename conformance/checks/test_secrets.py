@@ -15,7 +15,6 @@ from conformance.contract.fields import documented, request_fields
 from conformance.contract.json_text import all_objects
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import ADDS_TO, traits_of
 from conformance.judge.comparison import identifiers
 from conformance.judge.invariants import secret_in, telling_secrets
 from conformance.judge.outcomes import unusable
@@ -111,7 +110,7 @@ def _answers(at: Check, fixture: Account, created: Sequence[Exchange]) -> Iterat
         yield at.send(valid.signed(nonce=created[-1].nonce), "a nonce that was used before")
         if at.target.secondary is not None:
             yield at.send(renewed(valid), "another organization's request", "secondary")
-    if traits_of(ADDS_TO.get(operation)).creates == "payout_destination":
+    if at.operation.is_list and at.operation.resource == "payout_destination":
         yield at.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")
         yield at.send(valid.with_query({"size": 0}), "a size of 0")
 

@@ -17,7 +17,6 @@ from conformance.checks.engine import Engine, Step
 from conformance.checks.other_tenants import IN_TURN, LEAK, between_organizations, near
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.operations import Operation
-from conformance.contract.traits import ADDS_TO
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
@@ -186,7 +185,9 @@ def _part(engine: Engine) -> str:
     if {"status", "statuses"} & named:
         filters += status_filter(engine.operation, style, "active")
     if "currency" in named:
-        filters.append(("currency", str(engine.fixture.body(ADDS_TO[engine.operation])["currency"])))
+        create = engine.at.operation.filled_by
+        code = engine.fixture.body(create)["currency"] if create else "USD"
+        filters.append(("currency", str(code)))
     dates = {"start_date": "2000-01-01T00:00:00Z", "end_date": "2100-01-01T00:00:00Z"}
     filters += [(name, date) for name, date in dates.items() if name in named]
     return urlencode(query(2, 1, filters), quote_via=quote)

@@ -22,8 +22,9 @@ def _has_field(test: Callable[[Field], object]) -> Holds:
     return lambda operation: any(map(test, request_fields(operation.id)))
 
 
-def _has_parameter(*names: str) -> Holds:
-    return lambda operation: any(name in operation.query_parameters for name in names)
+def _filled_with(parameter: str) -> Holds:
+    """Lists that a create fills, with this query parameter."""
+    return lambda operation: bool(operation.filled_by) and parameter in operation.query_parameters
 
 
 def _finds_what_is_made(operation: Operation) -> bool:
@@ -50,9 +51,10 @@ _HOLDS: Mapping[str, Holds] = {
     "read": lambda operation: operation.method == "GET",
     "resource": lambda operation: not operation.is_list,
     "list": lambda operation: operation.is_list,
-    "filtered-list": _has_parameter("start_date"),
-    "currency-filter": _has_parameter("currency"),
-    "several-statuses": _has_parameter("statuses"),
+    "filled-list": lambda operation: bool(operation.filled_by),
+    "filtered-list": _filled_with("start_date"),
+    "currency-filter": _filled_with("currency"),
+    "several-statuses": _filled_with("statuses"),
     "child": lambda operation: len(operation.path_parameters) > 1,
     "account-child": lambda operation: (
         operation.path_parameters[:1] == ("account_id",) and len(operation.path_parameters) > 1
@@ -61,7 +63,7 @@ _HOLDS: Mapping[str, Holds] = {
         operation.path_parameters[:1] == ("customer_id",) and len(operation.path_parameters) > 1
     ),
     "read-of-created": _finds_what_is_made,
-    "shows-created": lambda operation: operation.is_list or _finds_what_is_made(operation),
+    "shows-created": lambda operation: bool(operation.filled_by) or _finds_what_is_made(operation),
     "shows-text": lambda operation: bool(operation.traits.creates) and _shows_a_text(operation),
     "optional-field": _has_field(lambda field: not field.required),
     "limited-field": _has_field(lambda field: field.max_length),

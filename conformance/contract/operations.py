@@ -25,7 +25,7 @@ class Operation:
 
     `path` is the template with /v1; `query_parameters` maps names to their schemas. `request_schema` has all
     references resolved. `response_schema_uri` is relative to SPEC; `resource` names what is created, read or
-    listed.
+    listed; `filled_by` is the create that adds to a list, empty for one that no create fills.
     """
 
     id: str
@@ -39,6 +39,7 @@ class Operation:
     is_list: bool
     is_post: bool
     resource: str
+    filled_by: str
     #: Name -> OpenAPI link from its 2xx answer to another operation.
     links: Mapping[str, dict[str, Any]]
     traits: Traits
@@ -86,10 +87,10 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
     parameters = _resolved(shared + described.get("parameters", []), document)
     body = described.get("requestBody")
     request = None if body is None else _resolved(_json_schema(body), document)
-    uri = _json_schema(described["responses"]["2XX"])["$ref"]
+    own, uri = described["operationId"], _json_schema(described["responses"]["2XX"])["$ref"]
     resource = uri.rpartition("/")[2].removesuffix(".json")
     return Operation(
-        id=described["operationId"],
+        id=own,
         method=method.upper(),
         path=path,
         path_parameters=tuple(parameter["name"] for parameter in parameters if parameter["in"] == "path"),
@@ -102,8 +103,9 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
         is_list=resource.endswith("_list"),
         is_post=method == "post",
         resource=resource.removesuffix("_list"),
+        filled_by=next((name for name, each in TRAITS.items() if each.listed_by == own), ""),
         links=MappingProxyType(_resolved(described["responses"]["2XX"].get("links", {}), document)),
-        traits=TRAITS[described["operationId"]],
+        traits=TRAITS[own],
     )
 
 

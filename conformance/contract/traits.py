@@ -66,11 +66,6 @@ def traits_of(operation: str | None) -> Traits:
 #: Traits of a request that is no operation.
 NO_TRAITS = Traits()
 
-#: List -> the operation that adds to it.
-ADDS_TO: Mapping[str, str] = MappingProxyType(
-    {traits.listed_by: name for name, traits in TRAITS.items() if traits.listed_by}
-)
-
 #: Table under [samples] of the target file -> the operation whose body it describes.
 SAMPLE_OPERATIONS: Mapping[str, str] = MappingProxyType(
     {sample: name for name, traits in TRAITS.items() for sample in traits.samples}

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.contract.fields import UNIQUE
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
+from conformance.contract.traits import SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
@@ -65,7 +65,7 @@ class OperationFixtures:
             self._own = self.run.account(purpose_of(self.operation), fresh=not self._shared)
             if TRAITS[self.operation].changes:
                 self.learn(self._own.beneficiary)
-            adds = ADDS_TO.get(self.operation, "")
+            adds = OPERATIONS[self.operation].filled_by
             if adds and not TRAITS[adds].shared:  # There are accounts already.
                 self._populate(self._own, adds)
             if OPERATIONS[self.operation].method == "GET":

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from conformance.contract import timestamps
 from conformance.contract.operations import OPERATIONS, response_schema
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.traits import traits_of
 from conformance.wire.pages import MAX_SIZE
 
 #: A date that every server must accept: UTC, whole seconds, this century.
@@ -138,7 +138,7 @@ def _is_plain(operation: str, name: str, value: str) -> bool:
             item = response_schema(operation)["properties"]["items"]["items"]
             return value in item["properties"]["status"]["enum"]
         case "currency":
-            crypto = TRAITS[ADDS_TO[operation]].unique_pair
+            crypto = traits_of(OPERATIONS[operation].filled_by).unique_pair
             return re.fullmatch("[A-Z]{3,4}" if crypto else "[A-Z]{3}", value) is not None
     return _SHOWN_DATE.fullmatch(value) is not None and timestamps.parse(value) is not None
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.contract import timestamps
-from conformance.contract.traits import ADDS_TO
+from conformance.contract.operations import OPERATIONS
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
 from conformance.wire.messages import Exchange
@@ -37,8 +37,8 @@ def prepopulated(run: Run, operation: str) -> bool:
         return False
     if not made_by(run, operation):
         # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
-        elsewhere = run.account(fresh=True)
-        run.send(elsewhere.client, elsewhere.call(ADDS_TO[operation]), "an element of another account")
+        elsewhere, create = run.account(fresh=True), OPERATIONS[operation].filled_by
+        run.send(elsewhere.client, elsewhere.call(create), "an element of another account")
     fixture = run.account(fresh=True)
     listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
     exchange = run.lag.eventually(
@@ -61,7 +61,7 @@ def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collecti
 
 def made_by(run: Run, operation: str) -> set[str]:
     """The ids of the elements that the run has created, under any parent, for lists of an operation."""
-    return {each.id for each in run.created.resources if each.operation == ADDS_TO[operation]}
+    return {each.id for each in run.created.resources if each.operation == OPERATIONS[operation].filled_by}
 
 
 def added(run: Run, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]) -> set[str]:

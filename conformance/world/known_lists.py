@@ -11,7 +11,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
 from conformance.judge.verdicts import Inconclusive, NotApplicable
@@ -87,8 +88,8 @@ class KnownList:
 
     @property
     def create(self) -> str:
-        """The operation that creates an element."""
-        return ADDS_TO[self.operation]
+        """The operation that creates an element; empty if none does."""
+        return OPERATIONS[self.operation].filled_by
 
     def send(self, request: Call, purpose: str) -> Exchange:
         return self.fixture.run.send(self.fixture.client, request, purpose)
@@ -183,10 +184,14 @@ class KnownList:
 
 
 def small_list(run: Run, operation: str) -> KnownList:
-    """The small list of an operation; for accounts the same as the large one.
+    """The small list of an operation; for accounts the same as the large one. One that no create fills may
+    hold anything.
 
     Raises Inconclusive where the server accepts no element.
     """
+    if not OPERATIONS[operation].filled_by:
+        fixture = run.account(LISTS)
+        return KnownList(fixture, fixture.call(operation), exact=False)
     if TRAITS[operation].others_add:
         known = _accounts(run)
     else:
@@ -211,7 +216,7 @@ def _new_list(fixture: Account, operation: str) -> KnownList:
 
 @once_for_all_lanes
 def _large_list(run: Run, operation: str, count: int) -> KnownList:
-    accepts(run, ADDS_TO[operation])
+    accepts(run, OPERATIONS[operation].filled_by)
     known = _new_list(run.account(fresh=True), operation)
     known.fill(elements(known.fixture, known.create, plain=True), count)
     known.settle()
@@ -223,9 +228,10 @@ def _small_lists(run: Run) -> dict[str, KnownList]:
     """Fills the three lists of one account together, so that one pause separates the batches of all."""
     accepts(run, "createPayoutDestination")
     fixture, lists = run.account(LISTS), dict[str, KnownList]()
-    for operation in (operation for operation in ADDS_TO if not TRAITS[operation].others_add):
-        with contextlib.suppress(Inconclusive):
-            lists[operation] = _new_list(fixture, operation)
+    for operation in OPERATIONS.values():
+        if operation.filled_by and not operation.traits.others_add:
+            with contextlib.suppress(Inconclusive):
+                lists[operation.id] = _new_list(fixture, operation.id)
     batches = [_batches(known) for known in lists.values()]
     for batch in range(BATCHES):
         for each in batches:

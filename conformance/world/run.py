@@ -178,7 +178,14 @@ class Account:
 
     def ids(self, operation: str) -> dict[str, str]:
         """The path parameters of an operation in this fixture."""
-        return {name: getattr(self, name) for name in OPERATIONS[operation].path_parameters}
+        return {name: self._id(name) for name in OPERATIONS[operation].path_parameters}
+
+    def _id(self, name: str) -> str:
+        """The id of the resource that a path parameter names; one without a property is created once."""
+        if name == "customer_id" or hasattr(type(self), name):
+            return str(getattr(self, name))
+        create = next(each for each, traits in TRAITS.items() if f"{traits.creates}_id" == name)
+        return identifier(self.cache.get(create, lambda: self.create(create)))
 
     def call(self, operation: str, body: Any = None) -> Call:
         """A valid call of an operation in this fixture, with a valid body unless one is given."""

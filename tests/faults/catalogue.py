@@ -31,14 +31,14 @@ from typing import Any, NoReturn
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.traits import TRAITS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
 #: Creates of resources that a documented read or list shows.
 SHOWN_LATER = tuple(
-    name for name in OPERATION_SETS["create"] if TRAITS[name].read_by or name in ADDS_TO.values()
+    name for name in OPERATION_SETS["create"] if TRAITS[name].read_by or TRAITS[name].listed_by
 )
 
 

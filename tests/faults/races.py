@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.test_races import KEYS
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.contract.traits import ADDS_TO
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
@@ -203,7 +203,7 @@ class CountingCreates(Counting):
     """Counts the requests that create what the operation lists or reads."""
 
     def here(self, ctx: Context) -> bool:
-        return ctx.operation == ADDS_TO.get(self.operation, "createBeneficiary")
+        return ctx.operation == (OPERATIONS[self.operation].filled_by or "createBeneficiary")
 
 
 for rule, operations in LOST.items():

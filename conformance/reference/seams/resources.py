@@ -26,7 +26,8 @@ class Resources(Base):
 
     def act(self, ctx: Context) -> None:
         """Stage: performs the operation; sets the resource for the answer in the context."""
-        getattr(self, _ACTIONS[ctx.operation])(ctx)
+        usual = "list_records" if OPERATIONS[ctx.operation].is_list else "create"
+        getattr(self, _ACTIONS.get(ctx.operation, usual))(ctx)
 
     # ------------------------------------------------------------------ creating
 
@@ -238,23 +239,16 @@ class Resources(Base):
         """Finds the requested page; see Lists."""
 
 
+#: operationId -> the method that performs it, where that is not `create`, or `list_records` for a list.
 _ACTIONS = {
-    "createAccount": "create",
-    "listAccounts": "list_records",
     "getAccountBalances": "show_account",
-    "createBeneficiary": "create",
     "getBeneficiary": "show_beneficiary",
     "updateBeneficiary": "update_beneficiary",
     "disableBeneficiary": "disable_beneficiary",
     "createPayoutDestination": "create_destination",
-    "listPayoutDestinations": "list_records",
     "createPayout": "create_payout",
-    "createVirtualAccount": "create",
-    "listVirtualAccounts": "list_records",
     "getVirtualAccount": "show_virtual_account",
     "createWallet": "create_wallet",
-    "listWallets": "list_records",
-    "createPayin": "create",
 }
 
 

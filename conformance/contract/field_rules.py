@@ -172,7 +172,7 @@ FIELD_RULES: list[FieldRule] = [
     FieldRule(
         "body.member-names",
         lambda at: at.needed and not at.present,
-        lambda at: _misnamed(at),
+        _misnamed,
         said=lambda at: f"{at.field.name} under the name {_misnamed(at)!r}",
     ),
     FieldRule("fields.required-null", lambda at: at.needed, lambda at: at.present and at.value is None),

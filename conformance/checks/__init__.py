@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Iterator
 
 from conformance.checks.check import CHECKS, CheckDefinition
+from conformance.judge.cells import Cell
 
 
 @functools.cache
@@ -17,6 +18,17 @@ def load_checks() -> dict[str, CheckDefinition]:
         if module.name.startswith("test_"):
             importlib.import_module(f"{__name__}.{module.name}")
     return CHECKS
+
+
+@functools.cache
+def _checked_rules() -> frozenset[str]:
+    return frozenset(rule for check in load_checks().values() for rule in check.rules)
+
+
+def judged_on_answers(tally: Cell) -> Cell:
+    """The conclusion on a rule of every response. Where checks judge the rule, too, only these make it pass;
+    any other passes by the answers."""
+    return tally.concluded(by_the_way=tally.rule in _checked_rules())
 
 
 def plan(

@@ -155,7 +155,7 @@ class Examples(Check):
             once = "; it was seen once and did not come again" if cell.broken == 1 else ""
             violation = replace(violation, exchanges=evidence, got=violation.got + once)
             cell = replace(cell, violations=[violation])
-        return cell.concluded(self.check, aside=True)
+        return cell.concluded(self.check, aside=True, by_the_way=True)
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:

@@ -30,6 +30,9 @@ EVERY_RESPONSE = "every response"
 #: The usual reason why a check did not judge a rule.
 NO_OCCASION = Unclear("the check had no occasion to judge this rule")
 
+#: The reason where only others than its checks judged a rule.
+BY_THE_WAY = Unclear("no check of the rule judged it: it held where it was judged by the way")
+
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     """Groups values by key, both in order of appearance."""
@@ -70,15 +73,25 @@ class Violation(msgspec.Struct, omit_defaults=True):
 class Cell(msgspec.Struct):
     """One rule on one operation: the judgements of a check, or of all checks of a run, which add up.
 
-    A violation decides its verdict; else what could not be judged; else what was judged.
+    A violation decides its verdict; else what could not be judged; else what checks of the rule judged. What
+    is judged by the way, on answers to other checks, can break a rule, never prove it.
     """
 
     rule: Annotated[str, says("Id of the rule.")]
     operation: Annotated[str, says("An operationId.")]
     verdict: Annotated[Verdict, says("What the judgements come to.")] = Verdict.NOT_RUN
-    summary: Annotated[str, says("The verdict in a sentence; empty where the rule held.")] = ""
+    summary: Annotated[
+        str,
+        says(
+            "The verdict in a sentence; where the rule held, what that is based on, if it is less than all."
+        ),
+    ] = ""
+    reach: Annotated[
+        str, says("How far checks looked, where the rule goes further, and what looks at the rest.")
+    ] = ""
     known: Annotated[str, says("Why this violation is a known failure; empty if it is none.")] = ""
-    judged: Annotated[Count, says("How often the rule was judged.")] = 0
+    judged: Annotated[Count, says("How often the rule was judged, by the way too.")] = 0
+    looks: Annotated[Count, says("How often a check of the rule judged it; only these make it pass.")] = 0
     broken: Annotated[Count, says("How often it did not hold.")] = 0
     violations: Annotated[list[Violation], says("The first violations of each check.")] = []
     unclear: Annotated[list[Unclear], says("Why checks could not judge it.")] = []
@@ -96,7 +109,7 @@ class Cell(msgspec.Struct):
     @property
     def decisive(self) -> Violation | Unclear:
         """The first violation, or the first reason why it was not judged; an empty reason if it held."""
-        unjudged = [self.no_occasion] if self.no_occasion and not self.judged else []
+        unjudged = [self.no_occasion] if self.no_occasion else []
         parts: list[Violation | Unclear] = [*self.violations, *self.unclear, *unjudged]
         return parts[0] if parts else Unclear("")
 
@@ -140,23 +153,25 @@ class Cell(msgspec.Struct):
         stop: Inconclusive | NotApplicable | None = None,
         sent: Sequence[int] = (),
         aside: bool = False,
+        by_the_way: bool = False,
     ) -> Cell:
         """The conclusion of a check from its judgements. `stop` is the exception that ended it, `sent` are
-        its exchanges' numbers; `aside`: it is mainly about another rule."""
+        its exchanges' numbers; `aside`: it is mainly about another rule; `by_the_way`: it is no check of the
+        rule."""
         cell = Cell(
             self.rule, self.operation, judged=self.judged, broken=self.broken, checks=[check],
-            observations=dict(self.observations),
+            looks=0 if by_the_way else self.judged, reach=self.reach, observations=dict(self.observations),
         )  # fmt: skip
         if self.violations:
             first, *others = (replace(each, check=check, aside=aside) for each in self.violations)
             first.exchanges = first.exchanges or tuple(sent[-3:])
             cell.violations = _bounded([first, *others])
         elif isinstance(stop, NotApplicable) or (stop is None and not self.judged and self.absent):
-            cell.judged, cell.absent = 0, stop.reason if stop else self.absent
+            cell.judged, cell.looks, cell.absent = 0, 0, stop.reason if stop else self.absent
         elif stop is not None:
             cell.unclear = [Unclear(stop.reason, stop.cause, stop.remedy, tuple(sent[-2:]))]
         elif self.judged:
-            cell.proof = list(dict.fromkeys(self.proof))
+            cell.proof = [] if by_the_way else list(dict.fromkeys(self.proof))
         elif self.unclear:
             cell.unclear = self.unclear[:1]
         else:
@@ -168,6 +183,8 @@ class Cell(msgspec.Struct):
     def add(self, other: Cell) -> None:
         """Adds the judgements of another check, or of another part of the run."""
         self.judged, self.broken = self.judged + other.judged, self.broken + other.broken
+        self.looks += other.looks
+        self.reach = "; ".join(sorted({*filter(None, (self.reach, other.reach))}))
         self.violations = _bounded([*self.violations, *other.violations])
         self.unclear = list(dict.fromkeys([*self.unclear, *other.unclear]))[:VIOLATIONS]
         if self.no_occasion is None or not self.no_occasion.remedy:
@@ -189,12 +206,17 @@ class Cell(msgspec.Struct):
             self.summary = f"{self.rule} on {self.operation}: {self.violations[0].sentence}{of_responses}"
         elif self.unclear:
             self.verdict, self.summary = Verdict.INCONCLUSIVE, self.unclear[0].reason
-        elif self.judged:
-            self.verdict, self.summary = Verdict.OBSERVED if level is Level.OPEN else Verdict.PASSED, ""
+        elif self.looks:
+            self.verdict = Verdict.OBSERVED if level is Level.OPEN else Verdict.PASSED
+            of_responses = f"judged on {self.judged:,} answers" * (self.checks == [EVERY_RESPONSE])
+            self.summary = self.reach or of_responses
+            # Others had the occasion.
+            self.absent, self.no_occasion = "", None
         elif self.absent:
             self.verdict, self.summary = Verdict.NOT_APPLICABLE, self.absent
         else:
-            self.verdict, self.summary = Verdict.NOT_RUN, self.no_occasion.reason if self.no_occasion else ""
+            unjudged = BY_THE_WAY if self.judged else Unclear("")
+            self.verdict, self.summary = Verdict.NOT_RUN, (self.no_occasion or unjudged).reason
         return self
 
     def cleaned(self, text: Callable[[str], str]) -> Cell:

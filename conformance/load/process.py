@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from conformance._text import clean
-from conformance.checks import presence
+from conformance.checks import judged_on_answers, presence
 from conformance.checks.check import CheckDefinition, run_check
 from conformance.contract.rules import RULES
 from conformance.contract.traits import traits_of
@@ -128,7 +128,7 @@ class LoadProcess:
         run = self.sessions.pop(session, None)
         if run is None:
             return
-        self._add(run, [tally.concluded() for tally in run.invariants.tallies.values()])
+        self._add(run, map(judged_on_answers, run.invariants.tallies.values()))
         ledger = self._report.ledger
         ledger.measure_limits(run.retry.take())
 
@@ -148,7 +148,7 @@ class LoadProcess:
         ledger = self._report.ledger
         for cell in cells:
             if cell.verdict is Verdict.PASSED:
-                self._passed[cell.key] += cell.judged
+                self._passed[cell.key] += cell.looks
             if not cell.violations:
                 continue
             [explained] = presence.explained(run, [cell], exchanges)
@@ -189,7 +189,6 @@ class LoadProcess:
         if not usual or call.operation not in RULES[rule].operations or exchange.status is None:
             return True
         if not exchange.refused_authentication:
-            self._passed[rule, call.operation] += 1
             return True
         reason = next(iter(expect(call, run.target, Known(now=run.clock.now())).passes), None)
         if reason is not None:

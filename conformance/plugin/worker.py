@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from conformance._text import mistake
-from conformance.checks import presence
+from conformance.checks import judged_on_answers, presence
 from conformance.checks.check import CheckDefinition, Steps, finished, run_check, steps_of
 from conformance.contract.needs import UNBUILT
 from conformance.fuzz.exploration import FuzzSettings
@@ -34,6 +34,9 @@ CONFIRMATION_BUDGET = 30.0
 
 #: Bytes of a response body kept in memory after its check.
 KEPT_BODY = 64 * 1024
+
+#: Why an error of the suite leaves a rule unjudged.
+FAILED = "its check failed with an error of the suite"
 
 EVERYTHING = Scope()
 
@@ -72,8 +75,10 @@ class JobOutcome:
 
     @property
     def verdict(self) -> str:
-        """The most severe verdict of the rules that were exercised; "no occasion" if none was."""
-        verdicts = (cell.verdict for cell in self.cells if cell.verdict is not Verdict.NOT_RUN)
+        """The most severe verdict of the rules that were exercised, by the way too; "no occasion" if none
+        was."""
+        verdicts = [cell.verdict for cell in self.cells if cell.verdict is not Verdict.NOT_RUN]
+        verdicts += [Verdict.PASSED for cell in self.cells if cell.judged and cell.verdict is Verdict.NOT_RUN]
         return str(Verdict.most_severe(verdicts) or "no occasion")
 
     @property
@@ -149,6 +154,9 @@ class Worker:
             outcome.error = outcome.error or error
         if outcome.error is not None:
             outcome.ledger.errors.append(mistake(job.title, outcome.error, self.run.redactor.clean))
+            for key in job.cells if not outcome.own else ():
+                if self.scope.covers(*key):
+                    outcome.ledger.add(Cell(*key).concluded(job.judged.name, Inconclusive(FAILED)))
         outcome.seconds = time.perf_counter() - begin - waited
         self.busy = False
         return outcome
@@ -277,7 +285,12 @@ class Worker:
             if broken and self._absent[key]:
                 # The first violation only shows that an operation does not exist.
                 continue
-            cell = self._reported[key] = tally.concluded()
+            cell = self._reported[key] = judged_on_answers(tally)
             if known is not None:
-                cell = replace(cell, judged=cell.judged - known.judged, broken=cell.broken - known.broken)
+                cell = replace(
+                    cell,
+                    judged=cell.judged - known.judged,
+                    looks=cell.looks - known.looks,
+                    broken=cell.broken - known.broken,
+                )
             yield cell

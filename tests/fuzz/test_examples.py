@@ -15,7 +15,7 @@ from conformance.fuzz import load_tests
 from conformance.fuzz.examples import Examples, settings_of
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.cells import Cell
-from conformance.judge.verdicts import Inconclusive, Verdict
+from conformance.judge.verdicts import Inconclusive
 from conformance.target.file import build
 from conformance.world.run import Run
 from tests.support.runs import run_on
@@ -43,7 +43,7 @@ def explore(judge: Callable[[Examples, int], Any], **more: Any) -> tuple[Example
 
 
 def broken(examples: Examples) -> dict[str, Cell]:
-    return {cell.rule: cell for cell in examples.concluded() if cell.verdict is not Verdict.PASSED}
+    return {cell.rule: cell for cell in examples.concluded() if cell.violations}
 
 
 def test_failures_of_several_rules_are_each_shrunk() -> None:

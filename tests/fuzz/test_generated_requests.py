@@ -44,7 +44,7 @@ def fuzzer(run: Run, operation: str) -> Fuzzer:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_false_alarm_and_every_operation_reached(run: Run, operation: str) -> None:
     cells = schema_fuzzing(run, operation, settings())
-    assert {cell.verdict for cell in cells} == {Verdict.PASSED}, broken(cells)
+    assert {(cell.verdict, cell.broken) for cell in cells} == {(Verdict.NOT_RUN, 0)}, broken(cells)
     assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
     assert not [exchange for exchange in run.record.values() if exchange.status == 401]
     assert sum(cell.judged for cell in cells) > 10

@@ -95,7 +95,7 @@ def judged(
     **violation: Any,
 ) -> Cell:
     """Returns a cell of this verdict, by one check; `further` are the texts of more violations."""
-    cell = Cell(rule, operation, judged=3, checks=[check], observations=dict(observations))
+    cell = Cell(rule, operation, judged=3, looks=3, checks=[check], observations=dict(observations))
     numbers = tuple(exchanges)
     if verdict.is_violation:
         texts = {"expected": "a refusal (4xx)", "got": "201 with a JSON body", **violation}
@@ -105,9 +105,9 @@ def judged(
     elif verdict is Verdict.INCONCLUSIVE:
         reason = "the target file names no second organization"
         cell.unclear = [unclear or Unclear(reason, cause, "Fill in [secondary].", numbers)]
-        cell.judged = 0
+        cell.judged = cell.looks = 0
     elif verdict is Verdict.NOT_APPLICABLE:
-        cell.judged, cell.absent = 0, "the target file declares it absent"
+        cell.judged, cell.looks, cell.absent = 0, 0, "the target file declares it absent"
     else:
         cell.proof = list(numbers)
     return cell.decide()

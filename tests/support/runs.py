@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import httpx
 
+from conformance.checks import judged_on_answers
 from conformance.checks.check import Check, CheckDefinition, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
@@ -48,7 +49,7 @@ def judged(run: Run, tests: Iterable[tuple[CheckDefinition, str]]) -> Ledger:
         for cell in run_check(check, operation, run)[0]:
             ledger.add(cell)
     for tally in run.invariants.tallies.values():
-        ledger.add(tally.concluded())
+        ledger.add(judged_on_answers(tally))
     return ledger
 
 

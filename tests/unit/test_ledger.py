@@ -47,6 +47,35 @@ def test_a_check_comes_to_one_conclusion(cell: Cell, stop: Any, verdict: str, su
     assert summary is None or concluded.summary == summary
 
 
+def test_what_is_judged_by_the_way_breaks_a_rule_and_never_proves_it() -> None:
+    whole = cell()
+    whole.add(cell(judged=7, proof=[1]).concluded("another", by_the_way=True))
+    assert (whole.verdict, whole.judged, whole.looks, whole.proof) == ("not run", 7, 0, [])
+    assert "no check of the rule" in whole.summary
+    whole.add(cell(judged=2, proof=[2]).concluded("own"))
+    assert (whole.verdict, whole.judged, whole.looks, whole.proof) == ("passed", 9, 2, [2])
+    whole.add(cell(violations=[Violation(SENTENCE, "201")]).concluded("another", by_the_way=True))
+    assert whole.verdict == "failed"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_no_reason_stands_beside_a_pass_but_how_far_it_looked(order: int) -> None:
+    whole, near = cell(), "remembered for 41 s of 300"
+    parts = [
+        cell().concluded(),
+        cell(absent="no payouts").concluded(),
+        cell(judged=1, reach=near).concluded(),
+    ]
+    for part in parts[::order]:
+        whole.add(part)
+    assert (whole.verdict, whole.summary, whole.reach) == ("passed", near, near)
+    assert (whole.absent, whole.no_occasion) == ("", None)
+
+
+def test_a_rule_of_every_response_says_how_many_answers() -> None:
+    assert cell(judged=1200).concluded().summary == "judged on 1,200 answers"
+
+
 def test_violations_are_counted_and_the_first_stay() -> None:
     running = cell()
     for number in range(60):
@@ -96,7 +125,7 @@ def ledger_of(number: int) -> Ledger:
     passive = Cell("format.id", "listWallets", judged=10)
     if number % 2:
         passive.broken, passive.violations = number, [Violation("an id", str(number % 4), (number,))]
-    ledger.add(passive.concluded())
+    ledger.add(passive.concluded(by_the_way=True))
     ledger.measure(exchange(number))
     return msgspec.msgpack.decode(msgspec.msgpack.encode(ledger), type=Ledger)
 

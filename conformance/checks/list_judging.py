@@ -52,17 +52,19 @@ _ATTEMPTS = 4
 
 def steady(at: Check, call: Call, act: Callable[[], T]) -> T:
     """Reads by `act` while nothing is added to a customer's accounts, if possible. `act` may be repeated, so
-    it must not judge.
+    it must neither judge nor create anything.
 
-    Totals before and after show accounts added by other clients or workers. After the last attempt its result
-    is returned: its judge goes by the totals of the answers. Lists within an account are read once."""
+    No lane adds any meanwhile; totals before and after show accounts added by other clients. After the last
+    attempt its result is returned: its judge goes by the totals of the answers. Lists within an account are
+    read once."""
     if not traits_of(call.operation).others_add:
         return act()
-    for _ in range(_ATTEMPTS):
-        before = _total(at, call)
-        result = act()
-        if before == _total(at, call):
-            break
+    with at.run.adders.alone():
+        for _ in range(_ATTEMPTS):
+            before = _total(at, call)
+            result = act()
+            if before == _total(at, call):
+                break
     return result
 
 

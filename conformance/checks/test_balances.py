@@ -17,6 +17,9 @@ from conformance.world.run import Account
 #: Reads of two accounts whose balances others may change in between.
 LOOKS = 2
 
+#: The amount by which accounts are told apart.
+_OWN = "available_balance"
+
 #: Payouts, each of another amount, that show in an account which did not pay, before that is a violation.
 ROUNDS = 2
 
@@ -41,13 +44,15 @@ def test_balances_are_of_the_account(at: Check) -> None:
     # All accounts are created before the first read: a server may show the newest one's balances.
     for _, fixture in fixtures:
         fixture.ids("getAccountBalances")
+    answers: dict[str, Exchange] = {}
     for name, fixture in [*fixtures, fixtures[0]]:
         organization = fixture.client.organization.name
         what = f"balances of {name}"
-        answer = at.accept(fixture.call("getAccountBalances"), what, organization)
+        answer = answers[name] = at.accept(fixture.call("getAccountBalances"), what, organization)
         at.member("balances.of-account", answer, "id", fixture.account_id)
         _judge_currencies(at, answer, f"{what}: one element for each currency")
     if pays:
+        _judge_new(at, answers["another new account"], answers["the funded account"])
         neighbours = [
             fixtures[0],
             *(each for each in fixtures if each[1].client is not fixtures[0][1].client),
@@ -57,6 +62,15 @@ def test_balances_are_of_the_account(at: Check) -> None:
         # A server that looks a balance up by its currency alone takes that of the funded account.
         with contextlib.suppress(Inconclusive):
             _judge_neighbours(at, fixtures[1], [("the funded account", funded)])
+
+
+def _judge_new(at: Check, new: Exchange, funded: Exchange) -> None:
+    """Judges that the balances of a new account, which are empty (section 2.1), are not those of another one,
+    unlike those that it may be opened with."""
+    here, there = (amounts(look.get("balances")) or {} for look in (new, funded))
+    alike = [key for key, amount in here.items() if amount and there.get(key) == amount and key[1] == _OWN]
+    got = "; ".join(f"{here[key]} {key[0]}, as in the funded account" for key in alike)
+    at.expect("balances.of-account", "no balances of another account in a new one", got, new, funded)
 
 
 def _judge_neighbours(

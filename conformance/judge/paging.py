@@ -16,7 +16,16 @@ from conformance.judge.comparison import objects, show
 from conformance.judge.outcomes import Got, Judgement, Unclear
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, MOST_PAGES, Page, page_of, pages_of, repeated
+from conformance.wire.pages import (
+    DEFAULT_SIZE,
+    MAX_SIZE,
+    MOST_PAGES,
+    Page,
+    Walk,
+    page_of,
+    pages_of,
+    repeated,
+)
 
 #: What helps where a list is too long.
 SHORTER = (
@@ -279,6 +288,34 @@ def same_elements(what: str, page: Page, other: Page) -> Judgement:
     good = sorted(page.ids) == sorted(other.ids)
     got = "" if good else f"{len(page.items)} items, {others} of them others"
     return what, got, page.exchange, other.exchange
+
+
+def counts_at_most(what: str, pages: Sequence[Page], walk: Walk, within: float) -> Judgement:
+    """No total counts more elements than these pages and a later walk show; of a total that is less than
+    `within` seconds older than the walk nothing is said."""
+    number = len({*ids_of(pages), *walk.ids})
+    least = walk.exchanges[0].started if walk.exchanges else 0.0
+    most = max(pages, key=lambda page: page.total or 0)
+    proof = [most.exchange, *walk.page_exchanges]
+    if (most.total or 0) <= number:
+        return f"{what}: at most {number}", "", *proof
+    if least - most.exchange.arrived < within:
+        return what, Unclear("the elements that a total counts may show later"), *proof
+    return f"{what}: at most {number}", f"total {most.total}", *proof
+
+
+def lacking(page: Page) -> int:
+    """Number of elements that a page lacks by its own numbers; 0 if it has them, or lacks a number."""
+    if page.total is None or not page.page or not page.size:
+        return 0
+    return max(0, min(page.size, page.total - (page.page - 1) * page.size) - len(page.items))
+
+
+def as_many_as_counted(what: str, page: Page) -> Judgement:
+    """A page has as many elements as its total, page and size say."""
+    expected = f"{what}: as many elements as total {page.total}, page {page.page} and size {page.size} say"
+    got = f"{len(page.items)}, {lacking(page)} too few" if lacking(page) else ""
+    return expected, _unless_missing(page, ["total", "page", "size"], got), page.exchange
 
 
 def one_total(what: str, earlier: Sequence[Page], pages: Sequence[Page]) -> Judgement:

@@ -25,14 +25,15 @@ _AGAIN = 0.002
 class Payers:
     """A lock that requests which move money share, and who watches balances holds alone: among all threads
     and processes of a user on one machine that judge a server. Without a server's address, or without locks
-    of files (Windows), nobody waits."""
+    of files (Windows), nobody waits. `what` tells it from the lock of other requests, such as those that add
+    to a list."""
 
-    def __init__(self, base_url: str = "") -> None:
+    def __init__(self, base_url: str = "", what: str = "paying") -> None:
         user = getattr(os, "getuid", int)()
         name = f"conformance-{user}-{zlib.crc32(base_url.encode()) % _NAMES}"
         self._locks = base_url != "" and sys.platform != "win32"
-        self._paying = Path(tempfile.gettempdir()) / f"{name}.paying"
-        self._next = self._paying.with_suffix(".next")
+        self._paying = Path(tempfile.gettempdir()) / f"{name}.{what}"
+        self._next = self._paying.with_suffix(f".{what}.next")
         self._local = threading.local()
 
     @contextlib.contextmanager

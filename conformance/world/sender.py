@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 import httpx
@@ -24,7 +24,7 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.transport import Transport
 from conformance.world.cache import Cache
-from conformance.world.calls import renewed
+from conformance.world.calls import quoted, renewed
 from conformance.world.common import Common
 from conformance.world.lag import MOST_IN_VAIN, exists
 from conformance.world.payers import Payers
@@ -92,6 +92,11 @@ class Sender:
         self.invariants = Invariants(target)
         #: Whoever moves money; the transport of a test has no other processes.
         self.payers = Payers("" if transport else target.base_url)
+        #: Whoever adds to a list that others add to, too: a customer's accounts.
+        self.adders = Payers("" if transport else target.base_url, "adding")
+        listed = target.primary.other_customer_id or target.primary.customer_id
+        #: End of the path by which accounts are added to the list that is judged.
+        self._listed = f"/customers/{quoted(listed)}/accounts"
         self.clock = ServerClock()
         #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
@@ -115,7 +120,7 @@ class Sender:
         other = type(self)(self.target, self._transport, common=self.common.renewed(self.target))
         other.retry, other.pause, other.clock = self.retry, self.pause, self.clock
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
-        other._keys = self._keys
+        other._keys, other.adders = self._keys, self.adders
         return other
 
     def include(self, other: Sender) -> None:
@@ -243,7 +248,7 @@ class Sender:
         """Sends calls simultaneously. Raises Inconclusive as `send` does."""
         self.answering()
         self._rest((call, client.organization.name) for client, call, _ in racers)
-        with self._paying([call for _, call, _ in racers]):
+        with self._in_turn([call for _, call, _ in racers]):
             exchanges = race(racers)
         self.sent_all(exchanges)
         return exchanges
@@ -265,7 +270,7 @@ class Sender:
     def _once(self, client: Client, call: Call, purpose: str) -> Exchange:
         self.answering()
         self._rest([(call, client.organization.name)])
-        with self._paying([call]):
+        with self._in_turn([call]):
             exchange = client.send(call, purpose)
         self.sent_all([exchange])
         return exchange
@@ -279,10 +284,17 @@ class Sender:
             )
             time.sleep(max(0.0, newest + 1.5 * self.lag.of_writes - time.time()))
 
-    def _paying(self, calls: Iterable[Call]) -> contextlib.AbstractContextManager[None]:
-        """The context in which calls are sent: shared by those that may move money."""
-        pays = any(call.method == "POST" and _PAYING.search(call.path) for call in calls)
-        return self.payers.share() if pays else contextlib.nullcontext()
+    @contextlib.contextmanager
+    def _in_turn(self, calls: Sequence[Call]) -> Iterator[None]:
+        """The context in which calls are sent: shared by those that may move money, and by those that may add
+        to a list at which another lane looks."""
+        posts = [call.path for call in calls if call.method == "POST"]
+        with contextlib.ExitStack() as stack:
+            if any(map(_PAYING.search, posts)):
+                stack.enter_context(self.payers.share())
+            if any(path.endswith(self._listed) for path in posts):
+                stack.enter_context(self.adders.share())
+            yield
 
     def _until(
         self, good: Callable[[Exchange], bool], first: Exchange, again: Callable[[], Exchange]

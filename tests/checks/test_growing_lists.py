@@ -23,7 +23,7 @@ from tests.prove.selection import by_id
 from tests.support.runs import broken, judged, run_on
 from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried
-from tests.variants.jobs import accounts_furnished
+from tests.variants.jobs import OtherClients, accounts_furnished
 from tests.variants.surroundings import crowded_customer
 
 
@@ -116,3 +116,28 @@ def test_replicas_of_different_age_lose_no_element_where_nobody_waits_any_more()
         for _ in range(MOST_IN_VAIN):
             run.lag.eventually("listAccounts", lambda: 0, lambda _: False)
         assert not broken(run_check(check, "listAccounts", run)[0])
+
+
+# ---------------------------------------------------------------------- totals
+
+
+#: Faults of a list of accounts that grows while it is read.
+GROWING = (
+    "total counts the accounts of all customers: of the organization",
+    "total counts the accounts of all customers: of all organizations",
+    "A page does not hold what it should: last page without its last",
+)
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_totals_and_last_pages_are_judged_while_others_add(kind: str) -> None:
+    fault = by_id()[f"list.walk[listAccounts]: {kind}"]
+    behaviour = type("Busy", (fault.behaviour, OtherClients), {})
+    assert catch(replace(fault, behaviour=behaviour)).shows(fault)
+
+
+def test_a_last_page_that_others_fill_each_time_is_inconclusive() -> None:
+    fault = by_id()[f"list.walk[listAccounts]: {GROWING[-1]}"]
+    behaviour = type("Busier", (fault.behaviour, OtherClients), {"created_every": 3})
+    outcome = catch(replace(fault, behaviour=behaviour))
+    assert "others added" in outcome.inconclusive[fault.rule, fault.operation]

@@ -95,6 +95,11 @@ def _moved_by_others(self: Any, ctx: Context, record: Record) -> list[Any]:
     ]
 
 
+def _those_at_first(self: Any, ctx: Context, record: Record, usual: Call) -> Any:
+    """Returns what the first account with balances showed when they were first read, where there are none."""
+    return usual() or self.state.setdefault("first", _of_the_customer(self, ctx, record))
+
+
 def _twice(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
     empty = {**EMPTY_BALANCE, "updated_at": self.timestamp_text(ctx, ctx.now)}
     first = shown["balances"][:1] or [empty]
@@ -126,6 +131,9 @@ faults["balances.of-account"] |= {
         lambda ctx, record: not ctx.store.balances(record["id"]),
         _moved_by_others,
         each=("pending_payout", "available_balance"),
+    ),
+    "An account without balances shows those that another one of the customer had at first.": seam(
+        "balances", _those_at_first
     ),
     "A currency has two balances.": document.sets(_twice),
     "A currency has two balances while a payout is pending.": seam(

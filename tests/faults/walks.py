@@ -167,6 +167,21 @@ faults["list.walk"] |= {
     "total counts an account once for each resource of this kind in it.": counted(
         _held, each=IN_ACCOUNTS[:2], operations=("listAccounts",)
     ),
+    "total counts the accounts of all customers.": seam(
+        "count",
+        lambda ctx, listing, value: value(ctx),
+        each={
+            "of the organization": lambda ctx: len(
+                [
+                    one
+                    for one in ctx.store.select("account", None)
+                    if one["organization"] == ctx.organization.id
+                ]
+            ),
+            "of all organizations": lambda ctx: ctx.store.count("account", None),
+        },
+        operations=("listAccounts",),
+    ),
     "Each third list lacks its last element.": third(
         lambda shown: {**shown, "items": shown["items"][:-1]}, operations=("listAccounts",)
     ),

@@ -19,8 +19,8 @@ from conformance.world.calls import parameters
 from conformance.world.purposes import AUTHENTICATION, UNTOUCHED
 from conformance.world.sender import refusal_of_valid
 
-#: Seconds for which nonces are remembered and timestamps accepted (section 8), less a margin.
-REMEMBERED = 240
+#: Seconds for which nonces are remembered and timestamps accepted (section 8); the same less a margin.
+WINDOW, REMEMBERED = 300, 240
 
 #: Remedy where answers came too slowly for that.
 SOONER = "Run it with --lanes 1, and on a machine with processors to spare for the server."
@@ -28,21 +28,23 @@ SOONER = "Run it with --lanes 1, and on a machine with processors to spare for t
 _KEY = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def earliest(at: Check) -> Exchange | None:
-    """Returns the primary organization's first accepted request to the operation whose nonce is still
-    remembered, correctly signed and on POST with a version 4 UUID as its key; None without one."""
-    for exchange in list(at.run.record.values()):
+def earliest(at: Check, within: float = REMEMBERED) -> Exchange | None:
+    """Returns the first accepted request of any lane to the operation in these last seconds, of the primary
+    organization, correctly signed and on POST with a version 4 UUID as its key; None without one."""
+
+    def fits(exchange: Exchange) -> bool:
         call = exchange.call
-        if (
+        return bool(
             exchange.operation == at.operation.id
             and exchange.organization == "primary"
             and exchange.succeeded
             and call.auth == Auth()
             and (not at.operation.is_post or _KEY.fullmatch(call.idempotency_key or ""))
-            and time.time() - exchange.started < REMEMBERED
-        ):
-            return exchange
-    return None
+            and time.time() - exchange.started < within
+        )
+
+    firsts = (next(filter(fits, list(record.values())), None) for record in at.run.common.records)
+    return min(filter(None, firsts), key=lambda exchange: exchange.started, default=None)
 
 
 def replayed(what: str, answer: Exchange) -> Judgement:
@@ -120,16 +122,16 @@ class AuthProbes(Engine):
 
     def nonce_replay(
         self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED
-    ) -> None:
+    ) -> bool:
         """Sends a call with the nonce of an earlier exchange of the same organization and judges that it is
-        refused. `within`: seconds for which the nonce is surely remembered."""
+        refused; True if it is. `within`: seconds for which the nonce is surely remembered."""
         place = self if used.organization == "primary" else self.second
         answer = place.send(call.signed(nonce=used.nonce), what)
         if answer.arrived - used.started > within:
             reason = f"{what} came too late for the nonce to be remembered"
             self.at.unclear(rule, reason, answer, remedy=SOONER)
-            return
-        self.at.expect(rule, *replayed(what, answer), used)
+            return False
+        return self.at.expect(rule, *replayed(what, answer), used)
 
 
 def defects(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:

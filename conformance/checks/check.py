@@ -214,6 +214,10 @@ class Check:
             self.unclear(rule, reason.reason, exchange, cause=reason.cause)
         return reason is None
 
+    def reached(self, rule: str, far: float, words: str) -> None:
+        """Notes how far the check looked, in seconds or elements and in words, if its rule goes further."""
+        self.cells[rule].reached(far, words)
+
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
         """Records the server's choice where the specification leaves one."""
         cell = self.cells[rule]

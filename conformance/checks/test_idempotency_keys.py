@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 from conformance.checks.auth_probes import AuthProbes, earliest
-from conformance.checks.check import Check, check
+from conformance.checks.check import Check, Steps, check
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import (
     CONFLICT,
@@ -139,25 +142,43 @@ def test_resembling_keys(at: Check) -> None:
 #: Later keys after which the first must still be remembered: the specification sets no limit.
 MANY_KEYS = 21
 
+#: Age in seconds for which deep runs wait.
+_MINUTES = 290
+
 
 @check("idempotency.replay", "idempotency.conflict", last=True)
 def test_keys_stay_used(at: Check) -> None:
     """The first valid request of the run to the operation, replayed at the end, after 21 other keys or more,
     returns the original response; its key with another body is refused."""
-    rule, first = "idempotency.replay", earliest(at) or AuthProbes(at).first
+    rule, first = "idempotency.replay", earliest(at, math.inf) or AuthProbes(at).first
     if not first.succeeded:
         at.not_exercised(rule, f"the first request was answered {first.described()}")
         return
     _use_keys(at, first)
     at.be_patient(lambda: own_place(at).call(at.operation.id), "a valid request with one key more")
-    later = at.later(first)
-    at.same(rule, first, at.send(first.call, f"the first request again, with its key, {later}"))
+    later = _judge_old(at, first)
     what = f"the key of the first request with another body, {later}"
     if "idempotency.conflict" in at.rules:
         text = at.operation.traits.free_text
         # Of the same length, which may be the maximum.
         other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
         at.refused("idempotency.conflict", at.send(other, what), 0, *CONFLICT, first)
+
+
+@check("idempotency.replay", waits=True, deep=True)
+def test_keys_stay_used_for_minutes(at: Check) -> Steps[None]:
+    """A valid request, replayed after almost 300 seconds: the original response."""
+    first = AuthProbes(at).first
+    yield max(0.0, first.started + _MINUTES - time.time())
+    _judge_old(at, first)
+
+
+def _judge_old(at: Check, first: Exchange) -> str:
+    """Judges the replay of an old request, and says how old it was; returns that."""
+    rule, age, later = "idempotency.replay", time.time() - first.started, at.later(first)
+    if at.same(rule, first, at.send(first.call, f"the first request again, with its key, {later}")):
+        at.reached(rule, age, f"keys were remembered {later}; `conformance load` asks for older ones")
+    return later
 
 
 def _use_keys(at: Check, since: Exchange) -> None:

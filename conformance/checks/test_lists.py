@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from conformance._text import count
 from conformance.checks.check import Check, check
 from conformance.checks.list_judging import (
     active,
@@ -18,19 +19,25 @@ from conformance.checks.list_judging import (
     usable_page,
 )
 from conformance.judge import paging
+from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import (
     DEFAULT_SIZE,
     MAX_SIZE,
     Page,
     PageReading,
+    Walk,
     page_of,
     pages_of,
     query,
     read_at_all_sizes,
+    walk,
 )
 from conformance.world.known_lists import LONGEST_LIST, KnownList, large_list
+
+#: Lists that take any number of elements, which a run alone adds.
+_LONG = ("listPayoutDestinations", "listVirtualAccounts")
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
@@ -69,7 +76,7 @@ def test_walking_pages(at: Check) -> None:
     "list.echo",
     "list.complete",
     "list.size-range",
-    operations=("listPayoutDestinations", "listVirtualAccounts"),
+    operations=_LONG,
     early=True,
 )
 def test_more_elements_than_a_page_holds(at: Check) -> None:
@@ -86,7 +93,7 @@ def test_more_elements_than_a_page_holds(at: Check) -> None:
     "list.pages",
     "list.echo",
     "list.complete",
-    operations=("listPayoutDestinations", "listVirtualAccounts"),
+    operations=_LONG,
     deep=True,
 )
 def test_very_long_list(at: Check) -> None:
@@ -106,6 +113,7 @@ def _judge_long(at: Check, stock: KnownList, sizes: Sequence[int]) -> None:
 
 def _judge_walks(at: Check, reading: PageReading, earlier: PageReading) -> None:
     """Judges list.walk, and list.stable if cited; `earlier` is the first of several readings."""
+    _say_length(at, reading.walks[0])
     uncounted = len(reading.shown) > len(earlier.shown) and not reading.counts(len(reading.shown))
     unshown = reading.count > earlier.count and not reading.shows_all
     if at.operation.traits.others_add and (reading.grew or uncounted or unshown):
@@ -126,6 +134,16 @@ def _judge_walks(at: Check, reading: PageReading, earlier: PageReading) -> None:
         part = first.ids[(number - 1) * size : number * size]
         if page is not None and reading.in_order and (part or not first.cut):
             at.expect("list.walk", *paging.part_of_walk(what, page, first.pages, number, size))
+
+
+def _say_length(at: Check, done: Walk) -> None:
+    """Says how many elements of how many a walk has shown."""
+    number = len({*done.ids})
+    of_all = f" of {done.total:,}" if done.cut and done.total is not None else ""
+    longer = (
+        "; `--effort deep` walks longer lists" if at.operation.id in _LONG and number < LONGEST_LIST else ""
+    )
+    at.reached("list.walk", number, f"{count(number, 'element')}{of_all} walked{longer}")
 
 
 def _judge_grown(at: Check, reading: PageReading, earlier: PageReading) -> None:
@@ -149,6 +167,56 @@ def _judge_grown(at: Check, reading: PageReading, earlier: PageReading) -> None:
     pages += [page for _, _, exchange in reading.samples if (page := page_of(exchange))]
     what = "a list that others add to: a total that no page changes"
     at.expect("list.walk", *paging.one_total(what, before, pages))
+
+
+@check("list.walk", operations=("listAccounts",))
+def test_total_counts_what_is_listed(at: Check) -> None:
+    """The total of a list that others add to counts no more elements than it shows later; its last page has
+    as many as its numbers say."""
+    call = stocked(at).call
+    first = steady(at, call, lambda: walk(at.send, call))
+
+    def most(done: Walk) -> Judgement:
+        what = "a total that counts no more than the list shows later"
+        return paging.counts_at_most(what, first.pages, done, at.run.lag.within)
+
+    if first.cut or not first.whole:
+        usable_page(at, "list.walk", first.exchanges[-1], "a page of a list")
+        _say_length(at, first)
+        return
+    later = at.eventually(
+        lambda: walk(at.send, call, size=MAX_SIZE - 1), lambda done: done.cut or not most(done)[1]
+    )
+    if later.whole and not later.cut:
+        at.expect("list.walk", *most(later))
+    _judge_last_page(at, call)
+
+
+def _judge_last_page(at: Check, call: Call) -> None:
+    """Judges that the last page of a list that others add to has as many elements as its own total says."""
+
+    def look() -> Page | None:
+        first = page_of(at.send(call.with_query(query(1, MAX_SIZE)), "how many elements are there?"))
+        if first is None or first.total is None or first.total <= MAX_SIZE:
+            return first
+        number = pages_of(first.total, MAX_SIZE)
+        return page_of(at.send(call.with_query(query(number, MAX_SIZE)), "the last page of a list"))
+
+    def lacks(page: Page | None) -> int:
+        return paging.lacking(page) if page else 0
+
+    with at.run.adders.alone():
+        first = look()
+        last = at.eventually(look, lambda page: not lacks(page)) if lacks(first) else first
+    if first is None or last is None:
+        return
+    long = last.exchange.started - first.exchange.arrived >= at.run.lag.within
+    if lacks(last) and not (long and last.total == first.total):
+        raise Inconclusive(
+            "others added to the list each time its last page was read",
+            "Run it while nobody else creates accounts.",
+        )
+    at.expect("list.walk", *paging.as_many_as_counted("the last page of a list", last), first.exchange)
 
 
 def _judge_numbers(at: Check, reading: PageReading) -> None:

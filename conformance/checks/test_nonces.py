@@ -6,8 +6,16 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from conformance.checks.auth_probes import AuthProbes, defects, earliest, lengthened, replayed
-from conformance.checks.check import Check, check
+from conformance.checks.auth_probes import (
+    REMEMBERED,
+    WINDOW,
+    AuthProbes,
+    defects,
+    earliest,
+    lengthened,
+    replayed,
+)
+from conformance.checks.check import Check, Steps, check
 from conformance.checks.engine import Engine
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.outcomes import Judgement
@@ -119,7 +127,28 @@ def test_nonces_stay_used(at: Check) -> None:
     probes = AuthProbes(at)
     first = earliest(at) or probes.recent
     at.be_patient(lambda: at.run.account(AUTHENTICATION).call("listAccounts"), "a request in between")
-    probes.nonce_replay(RULE, first, probes.usual(), f"a nonce used before, {at.later(first)}")
+    _judge_old(at, probes, first, REMEMBERED, "`--effort deep` waits for the rest")
+
+
+#: Age in seconds for which deep runs wait, and up to which they ask for a nonce of section 8's window.
+_OLD, _OLDEST = WINDOW - 12, WINDOW - 4
+
+
+@check(RULE, waits=True, deep=True)
+def test_nonces_stay_used_for_the_whole_window(at: Check) -> Steps[None]:
+    """A nonce of almost 300 seconds ago, sent again: refused."""
+    probes = AuthProbes(at)
+    yield max(0.0, probes.first.started + _OLD - time.time())
+    # What ran meanwhile may have taken longer.
+    used = earliest(at, _OLDEST) or probes.recent
+    _judge_old(at, probes, used, WINDOW - 1, "the rest is a margin for clocks")
+
+
+def _judge_old(at: Check, probes: AuthProbes, used: Exchange, within: float, rest: str) -> None:
+    """Judges that the nonce of an old request is refused, and says how old it was."""
+    age, what = time.time() - used.started, f"a nonce used before, {at.later(used)}"
+    if probes.nonce_replay(RULE, used, probes.usual(), what, within=within):
+        at.reached(RULE, age, f"nonces were remembered for {age:.0f} s of {WINDOW}; {rest}")
 
 
 @check(RULE, waits=True)

@@ -70,6 +70,13 @@ class Violation(msgspec.Struct, omit_defaults=True):
         return f"expected {self.expected}; got {self.got}"
 
 
+class Reach(msgspec.Struct, frozen=True):
+    """How far checks looked at what has no end within a run."""
+
+    far: Annotated[float, says("How far, in the unit of the rule: seconds, or elements.")]
+    words: Annotated[str, says("The same in words, with what looks further.")]
+
+
 class Cell(msgspec.Struct):
     """One rule on one operation: the judgements of a check, or of all checks of a run, which add up.
 
@@ -86,9 +93,7 @@ class Cell(msgspec.Struct):
             "The verdict in a sentence; where the rule held, what that is based on, if it is less than all."
         ),
     ] = ""
-    reach: Annotated[
-        str, says("How far checks looked, where the rule goes further, and what looks at the rest.")
-    ] = ""
+    reach: Annotated[Reach | None, says("How far its checks looked, where the rule goes further.")] = None
     known: Annotated[str, says("Why this violation is a known failure; empty if it is none.")] = ""
     judged: Annotated[Count, says("How often the rule was judged, by the way too.")] = 0
     looks: Annotated[Count, says("How often a check of the rule judged it; only these make it pass.")] = 0
@@ -178,13 +183,19 @@ class Cell(msgspec.Struct):
             cell.no_occasion = self.no_occasion or NO_OCCASION
         return cell.decide()
 
+    def reached(self, far: float, words: str) -> None:
+        """Notes how far a check looked; the furthest counts."""
+        if self.reach is None or far > self.reach.far:
+            self.reach = Reach(far, words)
+
     # ------------------------------------------------------------------ adding up
 
     def add(self, other: Cell) -> None:
         """Adds the judgements of another check, or of another part of the run."""
         self.judged, self.broken = self.judged + other.judged, self.broken + other.broken
         self.looks += other.looks
-        self.reach = "; ".join(sorted({*filter(None, (self.reach, other.reach))}))
+        if other.reach:
+            self.reached(other.reach.far, other.reach.words)
         self.violations = _bounded([*self.violations, *other.violations])
         self.unclear = list(dict.fromkeys([*self.unclear, *other.unclear]))[:VIOLATIONS]
         if self.no_occasion is None or not self.no_occasion.remedy:
@@ -209,7 +220,7 @@ class Cell(msgspec.Struct):
         elif self.looks:
             self.verdict = Verdict.OBSERVED if level is Level.OPEN else Verdict.PASSED
             of_responses = f"judged on {self.judged:,} answers" * (self.checks == [EVERY_RESPONSE])
-            self.summary = self.reach or of_responses
+            self.summary = self.reach.words if self.reach else of_responses
             # Others had the occasion.
             self.absent, self.no_occasion = "", None
         elif self.absent:

@@ -46,19 +46,21 @@ class Job:
 
     @property
     def turn(self) -> int:
-        """When several lanes begin it: first what waits, then what others wait for or takes longest; at last
-        what may crash a server, the longest first."""
+        """When several lanes begin it: first what waits, then what others wait for or takes longest; then
+        what may crash a server, the longest first; at last what looks back on the run."""
         judged = self.judged
         if judged.waits or judged.early:
             return 0 if judged.waits else 1
+        if judged.last:
+            return 5
         return 3 if judged.generated else 4 if judged.name.startswith(HOSTILE) else 2
 
     @property
     def standing(self) -> tuple[bool, ...]:
-        """Its place in the order of a run: checks come before those that judge what the run has sent, those
-        that may crash a server, generated requests, and those that wait."""
+        """Its place in the order of a run: checks come before those that may crash a server, generated
+        requests, those that judge what the run has sent, and those that wait."""
         judged = self.judged
-        return judged.waits, judged.generated, judged.name.startswith(HOSTILE), judged.last
+        return judged.waits, judged.last, judged.generated, judged.name.startswith(HOSTILE)
 
     @property
     def properties(self) -> list[tuple[str, object]]:

@@ -10,9 +10,9 @@ from functools import cached_property
 from conformance._text import clean, count, listed
 from conformance.contract.needs import UNBUILT
 from conformance.contract.rules import Level, Side
-from conformance.judge.cells import Cell
+from conformance.judge.cells import Cell, grouped
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import VIOLATIONS, Verdict
+from conformance.judge.verdicts import HELD, VIOLATIONS, Verdict
 from conformance.report.document import (
     VERDICTS,
     CauseRecord,
@@ -179,6 +179,14 @@ class Decision:
 
     # ------------------------------------------------------------------ beside the verdict
 
+    @property
+    def _bounds(self) -> list[str]:
+        """For each rule of which checks looked at a part only, how far they did where it was least."""
+        near = [(cell.reach.far, cell) for cell in self.ledger.with_verdict(*HELD) if cell.reach]
+        least = grouped((cell.rule, (far, cell.reach)) for far, cell in near)
+        parts = ((rule, min(several, key=lambda each: each[0])[1]) for rule, several in least.items())
+        return [f"{rule}: {reach.words}" for rule, reach in parts if reach]
+
     def _notes(self, name: str) -> list[str]:
         """Notes that accompany the verdict of this name."""
         ledger, notes = self.ledger, []
@@ -195,6 +203,8 @@ class Decision:
             notes.append(f"{cells} not judged for want of operations that are known to be missing")
         if self.violations and self.unjudged:
             notes.append(f"{count(len(self.unjudged), 'cell')} could not be exercised")
+        if bounds := self._bounds:
+            notes.append(f"not reached by this effort is what lies beyond: {', '.join(bounds)}")
         absent = ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
         for reason, number in Counter(cell.summary for cell in absent).items():
             notes.append(f"{count(number, 'cell')} not applicable{f': {reason}' if reason else ''}")

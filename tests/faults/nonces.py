@@ -145,6 +145,9 @@ faults["auth.nonce-replay"] |= {
         ),
         also=("auth.nonce-replay-idempotent",),
     ),
+    "A nonce is forgotten after so many seconds.": seam(
+        "nonce_expiry", lambda ctx, value: ctx.now + value * 1_000_000, each=(5, 200)
+    ),
     "A nonce is remembered until 300 seconds after the timestamp beside it.": seam(
         "nonce_expiry",
         lambda self, ctx: (

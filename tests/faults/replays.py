@@ -72,6 +72,12 @@ def _again(self: Any, ctx: Context, answer: Answer) -> Response:
     return self.render(ctx)
 
 
+def _unless_older(self: Any, ctx: Context, usual: Call) -> Any:
+    """Returns the stored answer of a key that was first used in the last seconds, so many as `value` says."""
+    used: int = self.state.setdefault((self.answer_scope(ctx), ctx.key), ctx.now)
+    return usual() if ctx.now - used < self.value * 1_000_000 else None
+
+
 def _forget_earlier(self: Any, ctx: Context, response: Response) -> None:
     """Forgets the keys used here but those that were used last, so many as `value` says."""
     if ctx.first_use:
@@ -127,6 +133,7 @@ faults["idempotency.replay"] |= {
         "remember",
         lambda self, ctx: ctx.store.change("DELETE FROM answers WHERE scope = ?", self.answer_scope(ctx)),
     ),
+    "A key is forgotten after so many seconds.": seam("stored_answer", _unless_older, each=(200,)),
     "Only the last keys, so many, are remembered.": after("remember", _forget_earlier, each=(5, 20)),
     "What follows a refused first use of a key is done, but not remembered.": seams(
         {

@@ -52,6 +52,8 @@ class Worked:
 class Judged:
     """A check, or one that looks for crashes, or a `generated` test; `waits` or not, `early` or not."""
 
+    last = False
+
     def __init__(self, name: str, waits: bool, early: bool, generated: bool) -> None:
         self.name, self.waits, self.early, self.generated = name, waits, early, generated
 

@@ -185,7 +185,7 @@ class Decision:
         near = [(cell.reach.far, cell) for cell in self.ledger.with_verdict(*HELD) if cell.reach]
         least = grouped((cell.rule, (far, cell.reach)) for far, cell in near)
         parts = ((rule, min(several, key=lambda each: each[0])[1]) for rule, several in least.items())
-        return [f"{rule}: {reach.words}" for rule, reach in parts if reach]
+        return [f"{rule} ({reach.words})" for rule, reach in parts if reach]
 
     def _notes(self, name: str) -> list[str]:
         """Notes that accompany the verdict of this name."""
@@ -204,7 +204,7 @@ class Decision:
         if self.violations and self.unjudged:
             notes.append(f"{count(len(self.unjudged), 'cell')} could not be exercised")
         if bounds := self._bounds:
-            notes.append(f"not reached by this effort is what lies beyond: {', '.join(bounds)}")
+            notes.append(f"this effort did not reach all of {listed(bounds, len(bounds))}")
         absent = ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
         for reason, number in Counter(cell.summary for cell in absent).items():
             notes.append(f"{count(number, 'cell')} not applicable{f': {reason}' if reason else ''}")

@@ -105,7 +105,7 @@ def test_the_verdict_says_what_was_not_reached() -> None:
         cell.reached(far, f"{far:.0f} s of 300")
         cells.append(cell.decide())
     results = document(whole_run(None, *cells))
-    [note] = [note for note in results.verdict.notes if "not reached" in note]
-    assert "auth.nonce-replay: 41 s of 300" in note and "50" not in note
+    [note] = [note for note in results.verdict.notes if "did not reach" in note]
+    assert "auth.nonce-replay (41 s of 300)" in note and "50" not in note
     assert any("41 s of 300" in line for line, _ in summary(results, folder=None, width=200, verbose=False))
     assert results.verdict.exit_status == 0

@@ -14,6 +14,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.target.file import build
 from conformance.world.run import Run
+from tests.prove.races import MISTAKES, measured, window_served
 from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess
 from tests.support.runs import judged
 from tests.variants.serving import several_processes
@@ -61,3 +62,14 @@ def test_several_processes_conform(tmp_path: Path) -> None:
     cases = {(rule, operation) for _, rule, operation in CASES} | {("wallet.race", "createWallet")}
     cells = met_by(tmp_path, Behaviour(), *sorted(cases))
     assert {cell.verdict for cell in cells} == {Verdict.PASSED}, cells
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rule", "operation"), MISTAKES)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_window_of_ten_milliseconds_is_found_beside_other_lanes(
+    rule: str, operation: str, processes: int
+) -> None:
+    with window_served(MISTAKES[rule, operation](10), processes) as tables:
+        hits, _ = measured(build(tables, "a server with a window"), rule, operation, lanes=4, runs=2)
+    assert hits

@@ -87,18 +87,18 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([__name__])
 
 
-def _serve(path: Path, behaviour: Behaviour, bound: socket.socket, ready: object) -> None:
+def _serve(path: Path, behaviour: Behaviour, bound: socket.socket, ready: object, threads: bool) -> None:
     with contextlib.closing(Store(path)) as store:
         ready.release()  # type: ignore[attr-defined]
-        serve(Server(store, behaviour), bound)
+        serve(Server(store, behaviour), bound, threads=threads)
 
 
 @contextlib.contextmanager
 def several_processes(
-    folder: Path, behaviour: Behaviour | None = None, count: int = PROCESSES
+    folder: Path, behaviour: Behaviour | None = None, count: int = PROCESSES, *, threads: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Serves from several processes that share a socket and a database file in `folder`; yields the tables of
-    the target file.
+    the target file. With `threads` each of them handles requests in threads.
 
     `behaviour` is pickled: its class has to be at the top level of a module.
     """
@@ -107,7 +107,9 @@ def several_processes(
     with contextlib.closing(Store(path)) as store, listen("127.0.0.1", 0) as bound:
         seeded = seed(store)
         processes = [
-            _CONTEXT.Process(target=_serve, args=(path, behaviour or Behaviour(), bound, ready), daemon=True)
+            _CONTEXT.Process(
+                target=_serve, args=(path, behaviour or Behaviour(), bound, ready, threads), daemon=True
+            )
             for _ in range(count)
         ]
         try:

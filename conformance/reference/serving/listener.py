@@ -133,7 +133,7 @@ def served(server: Server, *, threads: bool = False, at: socket.socket | None = 
             thread.join()
 
 
-def serve(server: Server, bound: socket.socket, *, parent: int | None = None) -> None:
+def serve(server: Server, bound: socket.socket, *, parent: int | None = None, threads: bool = False) -> None:
     """Serves on a listening socket until SIGINT, SIGTERM or, on POSIX, the end of its parent process, if
     given."""
 
@@ -141,7 +141,7 @@ def serve(server: Server, bound: socket.socket, *, parent: int | None = None) ->
         if parent is not None and os.name == "posix" and os.getppid() != parent:
             listener.should_exit = True
 
-    listener = _listener(server, callback_notify=look_for_parent, timeout_notify=0)
+    listener = _listener(server, threads=threads, callback_notify=look_for_parent, timeout_notify=0)
     # uvicorn raises the signal again once it has stopped.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -33,7 +33,7 @@ from conformance.world.samples import marker, other_end
 from conformance.world.sender import refusal_of_valid
 
 #: Simultaneous requests in a round, and rounds.
-NONCES, KEYS, WALLETS = 8, 10, 12
+NONCES, KEYS, WALLETS = 12, 10, 12
 ROUNDS = 2
 
 #: Requests in a small burst, and bursts, for accounts and payouts. A race window that 8 % of bursts of ten

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Sequence
 
 from conformance.checks.check import Check, check
-from conformance.checks.filtered_list import FAR_PAST
+from conformance.checks.filtered_list import FAR_FUTURE, FAR_PAST
 from conformance.checks.list_judging import (
     active,
     compared,
@@ -33,11 +33,21 @@ from conformance.judge.paging import (
 )
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, query, status_filter, walk
+from conformance.wire.pages import (
+    DEFAULT_SIZE,
+    MAX_SIZE,
+    Page,
+    Parameters,
+    page_of,
+    query,
+    status_filter,
+    walk,
+)
 from conformance.world.calls import call
 from conformance.world.habits import prepopulated
 from conformance.world.known_lists import KnownList, account_with_wallets
 from conformance.world.list_elements import SMALL
+from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Account
 from conformance.world.sender import refusal_of_valid
 
@@ -237,6 +247,68 @@ def _judge_empty(at: Check, exchange: Exchange, what: str, size: int) -> None:
     if not page.items:
         at.expect("list.pages", *count_of_pages(what, page, size, 0))
         at.observe("list.pages-empty", "pages of an empty list", str(page.pages), exchange)
+
+
+# ---------------------------------------------------------------------- elements with many children
+
+#: Payouts to the destination whose list is read.
+_PAID = 3
+
+
+@check("list.filters-combine", "list.walk", "list.complete", last=True)
+def test_elements_with_children_are_counted_once(at: Check) -> None:
+    """At the end of the run, lists in the account that payouts draw on, whose destination was paid several
+    times, are read whole and with each filter: each element is shown and counted once."""
+    fixture = at.run.account(PAYOUTS)
+    listing = _with_children(at, fixture)
+    whole = at.accept(listing.with_query(query(1, MAX_SIZE)), "a list whose elements have children")
+    items = objects(whole.get("items"))
+    filters: dict[str, Parameters] = {
+        "": [],
+        "the active ones of ": active(at),
+        "those from 1970 on of ": [("start_date", FAR_PAST)],
+        "those until 2099 of ": [("end_date", FAR_FUTURE)],
+    }
+    if items and "currency" in at.operation.query_parameters:
+        filters["those of a currency of "] = [("currency", str(items[0].get("currency", "")))]
+    for which, parameters in filters.items():
+        what = f"{which}a list whose elements have children"
+        request = listing.with_query(query(1, MAX_SIZE, parameters))
+        # A replica may count what is new later.
+        answer = at.eventually(functools.partial(at.send, request, what), _counted)
+        if (page := usable_page(at, "list.walk", answer, what)) is None:
+            continue
+        at.expect("list.walk", *no_repeats(f"{what}: none twice", page))
+        if len(page.items) < MAX_SIZE:
+            rule = "list.filters-combine" if which else "list.complete"
+            at.expect(rule, *number_is(what, page, "total", len(set(page.ids))))
+
+
+def _counted(answer: Exchange) -> bool:
+    """True if a page is none, or counts the elements that it shows."""
+    page = page_of(answer)
+    return page is None or page.total in (None, len(set(page.ids)))
+
+
+def _with_children(at: Check, fixture: Account) -> Call:
+    """The list of the check's operation in an account, in which something is listed and payouts were made."""
+    run, (beneficiary, destination, _) = at.run, fixture.payee
+    paid = sum(
+        str(each.operation) == "createPayout"
+        and each.call.document.get("payout_destination_id") == destination
+        for each in list(run.accepted)
+    )
+    for _ in range(paid, _PAID):
+        if not at.send(
+            fixture.call("createPayout"), "a payout, for a destination paid several times"
+        ).succeeded:
+            break
+    create = ADDS_TO[at.operation.id]
+    if "beneficiary_id" in at.operation.path_parameters:
+        ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary}
+        return call(at.operation.id, ids)
+    at.send(fixture.call(create), "an element of a list whose account has children")
+    return fixture.call(at.operation.id)
 
 
 def in_order(ids: Sequence[str], created: Sequence[str]) -> str:

@@ -20,6 +20,10 @@ class Request:
     target: bytes
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     body: bytes = b""
+    #: False if the caller hung up within the body.
+    whole: bool = True
+    #: Waits for the caller to hang up, so many seconds at most; True if it has.
+    gone: Callable[[float], bool] = lambda seconds: False
 
 
 @dataclass(slots=True)

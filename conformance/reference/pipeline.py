@@ -28,6 +28,8 @@ def answer(server: Server, request: Request) -> tuple[Context, Response]:
     ctx = new_context(server, request, server.clock())
     try:
         route(server, ctx)
+        if not request.whole:
+            behaviour.on_broken_off(ctx)
     except Refusal as refusal:
         response = behaviour.render_refusal(ctx, refusal)
     else:

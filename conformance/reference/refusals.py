@@ -42,6 +42,7 @@ _MESSAGES: dict[tuple[int, str], dict[str, str]] = {
         # Chosen here.
         "missing_idempotency_key": "A POST request must carry Idempotency-Key, a UUID.",
         "malformed_body": "The body is not valid JSON in UTF-8.",
+        "broken_off": "The request broke off within its body.",
         "malformed_query": "The query is not percent-encoded UTF-8.",
     },
     # Chosen here.

@@ -25,9 +25,9 @@ from conformance.target.file import Organization
 from conformance.wire.answers import header_text, receive
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy, Turn
 from conformance.wire.clock import ServerClock
-from conformance.wire.messages import Call, Exchange, Failure
+from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure, HangUp
 from conformance.wire.nonces import Nonces
-from conformance.wire.request_bytes import wire_target
+from conformance.wire.request_bytes import HANG_UP, SHORT, wire_target
 from conformance.wire.transport import FRESH, GATE, Gate, NotHttp, Transport
 
 #: Name and version of the suite, for the logs of the server.
@@ -60,6 +60,12 @@ _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProt
 
 #: Errors of requests that are not sent once more.
 _FINAL = (*_UNSENDABLE, NotHttp)
+
+#: Failures before a request was sent.
+_NOT_SENT = (Failure.UNSENDABLE, Failure.NOT_CONNECTED)
+
+#: A header of a call that stands for none: without it the client sends its own.
+NO_ACCEPT = ("Accept", "")
 
 #: httpx.URL with a cache: parsing is slow, and a run has few URLs. Raises httpx.InvalidURL.
 _url = functools.lru_cache(4096)(httpx.URL)
@@ -130,23 +136,23 @@ class Client:
             headers=[(name.encode("ascii"), value.encode("utf-8")) for name, value in headers],
             # With `content`, httpx would add headers of its own.
             stream=httpx.ByteStream(call.body or b""),
-            extensions={"target": target},
+            extensions={"target": target} | ({HANG_UP: call.hang_up, FRESH: True} if call.hang_up else {}),
         )
         request.read()
         self.nonces.planned(request.headers.get(signing.NONCE))
         return Prepared(call, request, purpose, signed)
 
     def _headers(self, call: Call, url: httpx.URL, authentication: dict[str, str]) -> list[tuple[str, str]]:
-        headers = [
-            ("Host", url.netloc.decode("ascii")),
-            ("Accept", "application/json"),
-            ("User-Agent", USER_AGENT),
-        ]
+        own = (("Accept", "application/json"), ("User-Agent", USER_AGENT))
+        others = {name.lower() for name, _ in call.headers}
+        headers = [("Host", url.netloc.decode("ascii"))]
+        headers += [(name, value) for name, value in own if name.lower() not in others]
         # A call with Transfer-Encoding has no Content-Length.
         framed = any(name.lower() == "transfer-encoding" for name, _ in call.headers)
         if call.body is not None:
             if not framed:
-                headers.append(("Content-Length", str(len(call.body))))
+                short = SHORT if call.hang_up is HangUp.WITHIN_BODY else 0
+                headers.append(("Content-Length", str(len(call.body) + short)))
             if call.content_type is not None:
                 headers.append(("Content-Type", call.content_type))
         elif call.method in ("POST", "PUT", "PATCH"):
@@ -155,7 +161,7 @@ class Client:
         if call.idempotency_key is not None:
             headers.append((rename("Idempotency-Key"), call.idempotency_key))
         headers += [(rename(name), value) for name, value in authentication.items()]
-        return [*headers, *call.headers]
+        return [*headers, *(pair for pair in call.headers if pair != NO_ACCEPT)]
 
     def _authentication(self, call: Call, target: bytes) -> tuple[dict[str, str], bytes | None]:
         """The authentication headers of a call, and the signature string if its signature is computed."""
@@ -286,6 +292,9 @@ class Client:
             # The run ended, the server is not to blame.
             exchange.error, exchange.failure = self.budget.ended or self.budget.over, Failure.WITHHELD
             exchange.lost = False
+        elif HANG_UP in request.extensions and exchange.failure not in (*NO_SERVER, *_NOT_SENT):
+            exchange.status, exchange.response_headers, exchange.response_body = None, [], b""
+            exchange.error, exchange.failure, exchange.lost = "the caller hung up", Failure.HUNG_UP, False
 
     def _receive(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
         if gate is not None:

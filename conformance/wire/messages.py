@@ -32,6 +32,16 @@ class _Missing:
 MISSING = _Missing()
 
 
+class HangUp(StrEnum):
+    """How a caller hangs up on a request: behind it whole, by closing or resetting its connection or its own
+    direction of it, or within its body."""
+
+    CLOSE = "close"
+    RESET = "reset"
+    HALF_CLOSE = "half-close"
+    WITHIN_BODY = "within the body"
+
+
 @dataclass(frozen=True, slots=True)
 class Auth:
     """Signing of a call: correct by default; each field breaks one thing.
@@ -75,6 +85,8 @@ class Call:
     content_type: str | None = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
     auth: Auth = Auth()
+    #: How the caller hangs up, without an answer; None waits for it.
+    hang_up: HangUp | None = None
 
     @property
     def path(self) -> str:
@@ -141,6 +153,8 @@ class Failure(StrEnum):
     NOT_CONNECTED = "not connected"
     TIMED_OUT = "timed out"
     BROKEN_OFF = "broken off"
+    #: By the caller, on purpose.
+    HUNG_UP = "hung up"
 
 
 #: Failures to reach any HTTP server.
@@ -260,8 +274,9 @@ class Exchange:
 
     @property
     def unsent(self) -> bool:
-        """True if no server got the request, or the run ended meanwhile: says nothing about any rule."""
-        return self.failure in (*NO_SERVER, Failure.UNSENDABLE, Failure.WITHHELD)
+        """True if no server got the request, its caller hung up, or the run ended meanwhile: says nothing
+        about any rule."""
+        return self.failure in (*NO_SERVER, Failure.UNSENDABLE, Failure.WITHHELD, Failure.HUNG_UP)
 
     def get(self, *path: str | int) -> Any:
         """The JSON value at a path of member names and indexes, or MISSING."""

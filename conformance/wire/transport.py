@@ -10,6 +10,7 @@ import math
 import select
 import socket
 import ssl
+import struct
 import threading
 import time
 import weakref
@@ -22,7 +23,8 @@ import httpx
 
 from conformance.target import tls
 from conformance.target.model import NO_FILES, Tls
-from conformance.wire.request_bytes import written
+from conformance.wire.messages import HangUp
+from conformance.wire.request_bytes import HANG_UP, written
 
 #: Request extension: use a new connection.
 FRESH = "fresh_connection"
@@ -36,6 +38,9 @@ GATE_TIMEOUT = 1.0
 
 #: Maximum bytes of headers, trailers or chunk extensions between two pieces of a body.
 MAX_HEAD = 100 * 1024
+
+#: Seconds for which a half-closed connection waits for the server.
+HALF_CLOSED = 1.0
 
 #: Buffer size of a read, in bytes.
 _READ = 64 * 1024
@@ -170,6 +175,18 @@ class _Connection:
         with suppress(OSError):
             self._socket.close()
 
+    def hang_up(self, how: HangUp) -> None:
+        """Closes the connection without an answer; half of it only until the server ends the exchange, which
+        may wait for that."""
+        with suppress(OSError):
+            if how is HangUp.RESET:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            elif how is HangUp.HALF_CLOSE:
+                self._socket.shutdown(socket.SHUT_WR)
+                self._socket.settimeout(HALF_CLOSED)
+                self._socket.recv(_READ)
+        self.close()
+
     def abort(self) -> None:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -292,6 +309,9 @@ class Transport(httpx.BaseTransport):
                 end += gate.wait()
             connection.begin(seconds, end)
             connection.write(data)
+            if how := request.extensions.get(HANG_UP):
+                connection.hang_up(how)
+                raise httpx.CloseError("the caller hung up")
             status, headers = exchange.head()
         except BaseException as error:
             connection.close()

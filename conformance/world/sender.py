@@ -178,7 +178,7 @@ class Sender:
     def _look_for_server(self, exchange: Exchange) -> None:
         """Sets `lost` after repeated refused connections or timeouts."""
         error = exchange.error or ""
-        if exchange.failure is Failure.WITHHELD:
+        if exchange.failure in (Failure.WITHHELD, Failure.HUNG_UP):
             return
         if exchange.failure in (*NO_SERVER, Failure.NOT_CONNECTED, Failure.TIMED_OUT):
             self._unanswered.append(exchange.failure)

@@ -356,6 +356,9 @@ faults["list.date-offset"] |= {
 }
 
 
+#: Lists with filters.
+FILTERED = [name for name, filters in FILTERS.items() if filters]
+
 _SEVERAL = ("listPayoutDestinations", "listVirtualAccounts")
 
 
@@ -461,5 +464,58 @@ faults["list.start-date"] |= {
 faults["list.end-date"] |= {
     "An end_date that is 0 in Unix time counts as none.": skipping(
         "end_date_condition", lambda self, ctx, query: self.date(ctx, query, "end_date") == 0
+    )
+}
+
+
+# ---------------------------------------------------------------------- joins
+
+#: List -> the column of its elements, or of their account, that payouts name.
+_JOINS = {
+    "listPayoutDestinations": ("payout_destination_id", "id"),
+    "listVirtualAccounts": ("account_id", "parent"),
+}
+
+
+def _payouts(self: Any, ctx: Context, record: Record) -> int:
+    """The number of rows of an element joined with payouts on the left."""
+    name, column = _JOINS.get(self.operation, ("account_id", "parent"))
+    payouts = ctx.store.select("payout", str(ctx.account["id"]) if ctx.account else None)
+    paid = [each for each in payouts if name == "account_id" or each.get(name) == record[column]]
+    return max(1, len(paid))
+
+
+def _joined_count(self: Any, ctx: Context, listing: Listing) -> int:
+    records = self.fetch(ctx, Listing(1, 100, listing.conditions))
+    return sum(_payouts(self, ctx, each) for each in records)
+
+
+faults["list.filters-combine"] |= {
+    "The total of a filtered list counts its elements once for each payout.": where(
+        "count",
+        lambda self, listing: self.value(listing),
+        _joined_count,
+        each={
+            "any filter": lambda listing: bool(listing.conditions),
+            "status": lambda listing: any(each.column == "status" for each in listing.conditions),
+            "date": lambda listing: any(each.column == "created" for each in listing.conditions),
+        },
+    )
+}
+
+faults["list.complete"] |= {
+    "The total of a list counts its elements once for each payout.": where(
+        "count", lambda listing: not listing.conditions, _joined_count, operations=FILTERED
+    )
+}
+
+faults["list.walk"] |= {
+    "A filtered list shows an element once for each payout.": where(
+        "fetch",
+        lambda listing: bool(listing.conditions),
+        lambda self, ctx, listing: [each for each in self.usual() for _ in range(_payouts(self, ctx, each))][
+            : listing.size
+        ],
+        operations=FILTERED,
     )
 }

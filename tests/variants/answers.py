@@ -19,6 +19,22 @@ from conformance.reference.store import Answer
 from .choice import Usual, choice, demand, times, with_members
 
 
+@choice(seam="finish")
+def not_acceptable(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
+    """Answers 406, in plain text, where Accept leaves JSON out."""
+    accepted = ctx.header(b"accept") or "*/*"
+    if re.search(r"\*/\*|application/(\*|json)", accepted):
+        return usual(ctx, response)
+    return Response(406, [(b"content-type", b"text/plain")], b"Not acceptable")
+
+
+@choice(seam="error_message")
+def messages_translated(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> str:
+    """Writes the messages of errors in another language than English where one is asked for."""
+    asked = ctx.header(b"accept-language") or "en"
+    return usual(ctx, refusal) if asked.startswith("en") else "Die Anfrage wurde abgelehnt."
+
+
 @choice("http.extra-fields")
 class MembersThatChange(Behaviour):
     """Adds members to every answer, errors and replays included, that differ each time."""

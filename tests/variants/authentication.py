@@ -14,9 +14,10 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.pipeline import Stage
 from conformance.reference.refusals import Refusal
+from conformance.reference.store import Answer
 from conformance.world.corpora import headers
 
-from .choice import Usual, choice, demand, other
+from .choice import Usual, choice, demand, memory, other
 
 Step = Callable[[Context], None]
 
@@ -190,6 +191,22 @@ def no_other_methods(self: Behaviour, usual: Usual, ctx: Context) -> None:
     if any(ctx.header(name.lower().encode()) for name in headers.METHODS):
         raise Refusal("unknown_method")
     usual(ctx)
+
+
+@demand(seam="check_state", kind="broken_off")
+def abandoned_with_the_caller(self: Behaviour, ctx: Context) -> object:
+    """Does nothing, and records no key, where the caller has hung up meanwhile."""
+    return ctx.request.gone(0)
+
+
+@choice(seam="stored_answer")
+def hung_up_under_way(self: Behaviour, usual: Usual, ctx: Context) -> Answer | None:
+    """Answers 409 to the first request again whose caller had hung up, as the work goes on."""
+    if ctx.request.gone(0):
+        memory(self, "hung up")[ctx.key] = 1
+    elif memory(self, "hung up").pop(ctx.key, 0):
+        raise other("idempotency_key_conflict", 409, "idempotency_error", "request_in_progress")
+    return usual(ctx)
 
 
 @demand("idempotency.key-elsewhere", seam="replay", kind="missing_idempotency_key")

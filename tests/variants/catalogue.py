@@ -53,9 +53,11 @@ lenient: masked_in_groups, TerseErrors, surrogates_replaced, AnyDecimal, NoBodyI
     signatures_in_any_case, equal_json_replays, no_bodies_on_get, payouts_on_credit,
     shared_bank_details, FurtherFields, inapplicable_left_out, numeric_ids, ReferencesOfAnotherPrefix,
     first_parameter_counts, balances_from_the_start, TrailingZeros, repeated_headers
-keys of the organization: KeysOfOrganization, refusals_remembered, nonce_before_signature,
+keys of the organization: hung_up_under_way, messages_translated, KeysOfOrganization,
+    refusals_remembered, nonce_before_signature,
     nonces_of_all, replays_marked, ulid_ids, OtherWords
-signature first: SignatureBeforeTimestamp, foreign_account_forbidden, KeyFirst, accepted_for_later,
+signature first: abandoned_with_the_caller, not_acceptable, SignatureBeforeTimestamp,
+    foreign_account_forbidden, KeyFirst, accepted_for_later,
     order_of_hashes, sparse_bank_details, updated_after_created, stored_masks, nanoseconds, OddStatuses
 rewritten answers: ascii_answers, whole_list_items, AnyUuid, KeysBeforeResources, one_page_at_least
 commas: StatusesWithCommas, BroughtIntoRange

@@ -110,6 +110,10 @@ class Base:
         """Called before a refusal is answered; does nothing: refusal.changes-nothing. An override lets a
         refused request have effects, which are committed: `ctx.values = {"name": "x"}; self.act(ctx)`."""
 
+    def on_broken_off(self, ctx: Context) -> None:
+        """Refuses a request that broke off within its body, which nobody hears: idempotency.hang-up."""
+        raise Refusal("broken_off")
+
     # ------------------------------------------------------------------ the answer
 
     def common_headers(self, ctx: Context) -> list[tuple[bytes, bytes]]:

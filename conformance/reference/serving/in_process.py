@@ -24,5 +24,14 @@ class InProcessTransport(httpx.BaseTransport):
             # Yields as a socket would, so that all threads of a race start before the first answer.
             sleep(0)
         target = request.extensions.get("target", request.url.raw_path)
-        response = self.server.handle(Request(request.method, target, request.headers.raw, request.read()))
+        hung_up = request.extensions.get("hang_up")
+        received = Request(
+            request.method,
+            target,
+            request.headers.raw,
+            request.read(),
+            whole=hung_up != "within the body",
+            gone=lambda seconds: hung_up is not None,
+        )
+        response = self.server.handle(received)
         return httpx.Response(response.status, headers=response.headers, content=response.body)

@@ -31,11 +31,21 @@ class Protocol(HttpToolsProtocol):
     Ignores Upgrade (`h2c`, as Java's HttpClient asks for), after which httptools reads no body.
     """
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.gone = threading.Event()
+
     def data_received(self, data: bytes) -> None:
         super().data_received(_UPGRADE.sub(b"", data))
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set()
+        super().connection_lost(exc)
+
     def on_headers_complete(self) -> None:
-        self.scope["extensions"] = {"connection": {"target": self.url, "transport": self.transport}}
+        self.scope["extensions"] = {
+            "connection": {"target": self.url, "transport": self.transport, "gone": self.gone}
+        }
         super().on_headers_complete()
 
 
@@ -48,17 +58,22 @@ def application(server: Server, threads: bool) -> Callable[..., Awaitable[None]]
     async def answer(
         scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
     ) -> None:
-        body, more = b"", True
+        body, more, whole = b"", True, True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return
+                whole = False
+                break
             if len(body) <= server.behaviour.body_limit:
                 body += message["body"]
             more = message["more_body"]
         connection = scope["extensions"]["connection"]
-        request = Request(scope["method"], connection["target"], scope["headers"], body)
+        request = Request(
+            scope["method"], connection["target"], scope["headers"], body, whole, connection["gone"].wait
+        )
         response = await asyncio.to_thread(server.handle, request) if threads else server.handle(request)
+        if not whole:
+            return
         if response.delay:
             # After the body, receive() can only return a disconnect.
             with contextlib.suppress(TimeoutError):

@@ -124,3 +124,27 @@ HOST = (
     ("X-Forwarded-Proto", "https"),
     ("Forwarded", "for=192.0.2.1;host=proxy.example;proto=https"),
 )
+
+#: Values of Accept of which JSON is part; an empty one stands for no such header.
+ACCEPTED = (
+    Value("*/*", "anything, as command-line clients ask"),
+    Value("", "no header, as many libraries send"),
+    Value("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "a browser's"),
+    Value("application/json, text/plain, */*", "a list with JSON first"),
+    Value("text/html, application/json;q=0.5", "a list with JSON last"),
+)
+
+#: Values of Accept-Language, by what their languages write otherwise: numbers and letters, calendars and digits.
+WORDS = (
+    Value("de", "a comma in decimals"),
+    Value("fr-CH, fr;q=0.9", "spaces and apostrophes in numbers"),
+    Value("tr-TR", "another upper case of i"),
+    Value("zh-CN", "another script"),
+)
+SCRIPTS = (
+    Value("ar-EG-u-nu-arab", "Arabic-Indic digits"),
+    Value("th-TH-u-ca-buddhist-nu-thai", "another year, and Thai digits"),
+    Value("fa-IR-u-ca-persian-nu-arabext", "another year and month, and Persian digits"),
+    Value("ja-JP-u-ca-japanese", "years of an era"),
+    Value("hi-IN-u-nu-deva", "Devanagari digits, grouped by hundreds"),
+)

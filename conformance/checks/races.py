@@ -1,14 +1,19 @@
-"""Rounds of simultaneous requests, repeated after rate limiting or where requests did not overlap."""
+"""Rounds of simultaneous requests, repeated after rate limiting or where requests did not overlap, and the
+money that they move."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from conformance.checks.check import Check
+from conformance.judge.effects import EXACT, amounts, movement
+from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import renewed
+from conformance.world.run import Account
 
 #: Maximum number of spoilt rounds that another one follows.
 MOST_SPOILT = 8
@@ -69,3 +74,23 @@ class Rounds:
             )
             self.spoilt = True
         return answers
+
+
+# ---------------------------------------------------------------------- money
+
+
+def balances(at: Check, fixture: Account) -> Exchange:
+    return at.send(fixture.call("getAccountBalances"), "the balances as they are")
+
+
+def moved_by_more(looks: Sequence[Exchange], operation: str, most: int) -> Got:
+    """A balance that changes between the first two looks by a multiple of its change between the last two, up
+    to the most."""
+    before, after, end = (amounts(look.get("balances")) or {} for look in looks)
+    if not before or not after or not end:
+        return Unclear("the balances are not shown")
+    first, single = movement(operation, before, after), movement(operation, after, end)
+    for member, amount in single.items():
+        if first.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, most + 1)]:
+            return f"{member[1]} {member[0]} changes by more"
+    return ""

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
+from conformance.checks.members import judge_members, look_for
+from conformance.checks.races import balances, moved_by_more
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import document
-from conformance.judge.effects import amounts, movement
-from conformance.judge.outcomes import Got, Unclear, unusable
+from conformance.judge.outcomes import Got
+from conformance.judge.paging import listed
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
+from conformance.wire.pages import walk
 from conformance.world.calls import call, identifier
 from conformance.world.run import Account
 
@@ -23,6 +25,9 @@ _WHOLE = (HangUp.CLOSE, HangUp.RESET, HangUp.HALF_CLOSE)
 
 #: Statuses of a request that is still under way, or comes too soon.
 _UNDER_WAY = (409, 423, 425, 429)
+
+#: Most times that it may be done by mistake.
+_MOST = 3
 
 #: Times that the money of a payout is counted, as payments of others may spoil one.
 _ROUNDS = 3
@@ -44,15 +49,17 @@ def test_caller_hangs_up(at: Check) -> None:
         return
     fixture, moved = at.account() if at.operation.traits.draws_on_funds else own_place(at), list[Got]()
     while len(moved) < _ROUNDS and all(moved):
-        request = fixture.call(at.operation.id)
-        looks = [_balances(at, fixture)]
-        sent = _sent_again(at, request, how)
-        if not sent[-1].succeeded:
-            return
-        looks.append(_balances(at, fixture))
-        single = at.send(fixture.call(at.operation.id, request.document), "one of that amount, answered")
-        looks.append(_balances(at, fixture))
-        moved.append(_moved(looks, at.operation.id) if single.succeeded else "")
+        # Beside payments of others, the balances would not show what the request takes.
+        with at.run.payers.alone():
+            request = fixture.call(at.operation.id)
+            looks = [balances(at, fixture)]
+            sent = _sent_again(at, request, how)
+            if not sent[-1].succeeded:
+                return
+            looks.append(balances(at, fixture))
+            single = at.send(fixture.call(at.operation.id, request.document), "one of that amount, answered")
+            looks.append(balances(at, fixture))
+        moved.append(moved_by_more(looks, at.operation.id, _MOST) if single.succeeded else "")
     what = f"a request whose caller hung up ({how}), and its key and body again: money moves as by one"
     at.expect(RULE, what, moved[-1], *looks, *sent)
 
@@ -82,12 +89,9 @@ def _judge_number(at: Check, fixture: Account, effects: SideEffects, sent: Seque
     if traits.read_by and not traits.listed_by:
         ids = fixture.ids(at.operation.id)
         ids |= {} if traits.changes else {f"{traits.creates}_id": created}
-        look = at.shown(call(traits.read_by, ids), "is there what the answer names?")
-        if not traits.changes:
-            at.accepted(RULE, look, again)
-            return
-        names = [name for name, value in traits.sets.items() if document(look).get(name) != value]
-        at.expect(RULE, f"{look.purpose}: {traits.sets}", unusable(look) or ", ".join(names), look, again)
+        look = look_for(at, call(traits.read_by, ids), "is there what the answer names?", traits.sets)
+        if at.accepted(RULE, look, again):
+            judge_members(at, RULE, look, traits.sets, shown_by=[again])
         return
     effects.accepted.add(created)
     what = "a request whose caller hung up, beyond one resource"
@@ -98,24 +102,14 @@ def _judge_number(at: Check, fixture: Account, effects: SideEffects, sent: Seque
         )
         at.accepted(RULE, look, again)
     elif effects.after is not None:
-        there = created in effects.after.ids
-        expected = f"{again.purpose}: the list shows what the answer names"
-        at.expect(RULE, expected, "" if there else "it does not", *effects.after.looks, again)
-
-
-def _balances(at: Check, fixture: Account) -> Exchange:
-    return at.send(fixture.call("getAccountBalances"), "the balances as they are")
-
-
-def _moved(looks: Sequence[Exchange], operation: str) -> Got:
-    """A balance that changes between the first two looks otherwise than between the last two."""
-    before, after, end = (amounts(look.get("balances")) or {} for look in looks)
-    if not before or not after or not end:
-        return Unclear("the balances are not shown")
-    first, single = movement(operation, before, after), movement(operation, after, end)
-    if other := next((member for member in single if first.get(member, 0) != single[member]), None):
-        return f"{other[1]} {other[0]} changes by {first.get(other, 0)}, for one request by {single[other]}"
-    return ""
+        # It may show late.
+        done = at.eventually(
+            lambda: walk(at.send, fixture.call(traits.listed_by)),
+            lambda done: done.cut or created in done.ids,
+        )
+        if not done.cut:
+            what = f"{again.purpose}: what the answer names"
+            at.expect(RULE, *listed(what, [created], done.page_exchanges), again)
 
 
 # ---------------------------------------------------------------------- within the body

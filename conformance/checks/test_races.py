@@ -6,15 +6,13 @@ A server may serialize such requests or refuse all but one: only accepted ones a
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from decimal import Decimal
 from functools import partial
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.list_judging import judge_single_page, shows_all
 from conformance.checks.members import look_for, not_its_own
-from conformance.checks.races import Rounds
+from conformance.checks.races import Rounds, balances, moved_by_more
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
@@ -22,8 +20,7 @@ from conformance.contract.signing import new_nonce
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document, objects
-from conformance.judge.effects import EXACT, amounts, movement
-from conformance.judge.outcomes import Got, Unclear, difference
+from conformance.judge.outcomes import difference
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, walk
 from conformance.world.calls import call, identifier
@@ -100,14 +97,14 @@ def test_one_key(at: Check) -> None:
         if at.operation.traits.moves_money:
             # Beside payments of others, the balances would not show what these requests take.
             with at.run.payers.alone():
-                looks = [_balances(at, fixture)]
+                looks = [balances(at, fixture)]
                 answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
                 if _judge_answers(at, rule, request, answers) is None:
                     continue
-                looks.append(_balances(at, fixture))
+                looks.append(balances(at, fixture))
                 single = fixture.call(at.operation.id, request.document)
                 at.send(single, "a single request of the same amount")
-                doubled.append([*looks, _balances(at, fixture)])
+                doubled.append([*looks, balances(at, fixture)])
             continue
         effects = SideEffects(at, fixture).start()
         answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
@@ -118,7 +115,7 @@ def test_one_key(at: Check) -> None:
                 rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
             )
     what = "simultaneous requests with one key and body: the balances change as by one of them"
-    moved = [_moved(looks, at.operation.id) for looks in doubled]
+    moved = [moved_by_more(looks, at.operation.id, KEYS) for looks in doubled]
     if moved and all(isinstance(got, str) and got for got in moved):
         # A single deviation may be another client's payout.
         at.expect(rule, what, moved[0], *doubled[0])
@@ -195,22 +192,6 @@ def _judge_answers(at: Check, rule: str, request: Call, answers: list[Exchange])
         expected = f"{what}: the same response when they are repeated later"
         at.expect(rule, expected, differences[0] if all(differences) else "", later, *answers)
     return succeeded[0]
-
-
-def _balances(at: Check, fixture: Account) -> Exchange:
-    return at.send(fixture.call("getAccountBalances"), "the balances as they are")
-
-
-def _moved(looks: Sequence[Exchange], operation: str) -> Got:
-    """A balance that changes between the first two looks by a multiple of its change between the last two."""
-    before, after, end = (amounts(look.get("balances")) or {} for look in looks)
-    if not before or not after or not end:
-        return Unclear("the balances are not shown")
-    raced, single = movement(operation, before, after), movement(operation, after, end)
-    for member, amount in single.items():
-        if raced.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, KEYS + 1)]:
-            return f"{member[1]} {member[0]} changes by more"
-    return ""
 
 
 # ---------------------------------------------------------------------- different bodies

@@ -53,7 +53,10 @@ faults["idempotency.hang-up"] |= {
         operations=_COUNTED,
     ),
     "Work is cancelled with its caller, and the record of its key is not.": where(
-        "act", gone, _undone, operations=[name for name in OPERATION_SETS["post"] if name != "createPayin"]
+        "act",
+        gone,
+        _undone,
+        operations=[name for name in OPERATION_SETS["post"] if not TRAITS[name].moves_money],
     ),
     "The answer that is recorded for a caller that has hung up is an error.": where(
         "remember",

@@ -61,6 +61,8 @@ def test_recorded_requests_equal_those_on_the_wire(wired: tuple[Run, Seeded, lis
             exchange.request_body,
         )
         for exchange in run.record.values()
+        # What breaks off need not arrive whole.
+        if exchange.call.hang_up is None
     )
     arrived = Counter(
         (request.method.encode(), request.target, tuple(request.headers), request.body)

@@ -303,11 +303,10 @@ def _with_children(at: Check, fixture: Account) -> Call:
             fixture.call("createPayout"), "a payout, for a destination paid several times"
         ).succeeded:
             break
-    create = ADDS_TO[at.operation.id]
     if "beneficiary_id" in at.operation.path_parameters:
         ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary}
         return call(at.operation.id, ids)
-    at.send(fixture.call(create), "an element of a list whose account has children")
+    at.send(fixture.call(at.operation.filled_by), "an element of a list whose account has children")
     return fixture.call(at.operation.id)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.checks.beneficiaries import (
     Beneficiary,
@@ -21,7 +22,7 @@ from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
 from conformance.contract.schemas import nullable
-from conformance.judge.comparison import MOVING, document, normalized
+from conformance.judge.comparison import MOVING, document, normalized, show
 from conformance.judge.outcomes import unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
@@ -209,25 +210,39 @@ def test_update_that_leaves_a_business_without_company_name(at: Check) -> None:
             effects.judge("refusal.changes-nothing", f"a refused PATCH of {what}", [answer], again)
 
 
-@check("beneficiary.update")
-def test_null_as_a_value(at: Check) -> None:
-    """A field that may be null is changed to null, which empties it, or is ignored or refused: a read after
-    all of that shows what the answers have shown."""
-    ids, answered = Beneficiary(at, at.account()).ids, dict[str, Exchange]()
+@check("beneficiary.update", "beneficiary.update-cleared")
+def test_values_that_clear_a_field(at: Check) -> None:
+    """A field that may be null is changed to null, which empties it, and each text to an empty one, which
+    does, too; both may be refused. A read after all of that shows what the answers have shown."""
+    fixture = at.account(fresh=True)
+    body = accepted_body(fixture, "createBeneficiary", "individual with company_name")
     members = response_schema("getBeneficiary")["properties"]
-    for field in request_fields(at.operation.id):
-        if field.name != "company_name" and nullable(members[field.name]):
-            answer = at.send(call(at.operation.id, ids, {field.name: None}), f"{field.name} null")
-            if answer.succeeded and field.name in document(answer):
-                answered[field.name] = answer
+    fields = [field for field in request_fields(at.operation.id) if field.name in body]
+    may_be_null = [field.name for field in fields if nullable(members[field.name])]
+    texts = [field.name for field in fields if field.kind == "text"]
+    answered = 0
+    for value, names in ((None, may_be_null), ("", texts)):
+        body = accepted_body(fixture, "createBeneficiary", "individual with company_name")
+        person, expected = Beneficiary(at, fixture, body), dict[str, Any]()
+        answers = list[Exchange]()
+        for name in names:
+            what = f"a PATCH of {name} to {'an empty text' if value == '' else 'null'}"
+            answer = person.patch({name: value}, what)
+            if answer.succeeded and name in document(answer):
+                answers.append(answer)
+                expected[name] = answer.get(name)
+            got = unusable(answer) or ("" if answer.refused else show(answer.get(name)))
+            empty = answer.succeeded and answer.get(name) in (None, "", MISSING)
+            rule = "beneficiary.update-cleared"
+            at.expect(rule, f"{what}: refused, or the field empty", "" if empty else got, answer)
+        if not answers:
+            continue
+        answered += len(answers)
+        what = f"a read after updates with {'empty texts' if value == '' else 'null'}"
+        later = look_for(at, call("getBeneficiary", person.ids), what, expected)
+        judge_members(at, "beneficiary.update", later, expected, shown_by=answers)
     if not answered:
-        at.not_exercised("beneficiary.update", "the server takes null for no field")
-        return
-    what = "a read after updates with null"
-    expected = {name: answer.get(name) for name, answer in answered.items()}
-    later = look_for(at, call("getBeneficiary", ids), what, expected)
-    for name, answer in answered.items():
-        judge_members(at, "beneficiary.update", later, {name: expected[name]}, shown_by=[answer])
+        at.not_exercised("beneficiary.update", "the server takes neither null nor empty texts")
 
 
 _ACUTE = str.maketrans("aeiou", "\u00e1\u00e9\u00ed\u00f3\u00fa")

@@ -316,6 +316,28 @@ faults["beneficiary.update-server-owned"] |= {
     ),
 }
 
+_EMPTY: dict[str, Call] = {
+    "null": lambda value: value is None,
+    "an empty text": lambda value: value == "",
+    "either": lambda value: value in (None, ""),
+}
+
+faults["beneficiary.update-cleared"] |= {
+    "A PATCH with no value for a field is answered as if the field were left out.": adding(
+        "patched",
+        lambda ctx, record, value: {
+            name: record.get(name) for name, each in ctx.values.items() if value(each)
+        },
+        each=_EMPTY,
+    ),
+    "A PATCH of this field to null or an empty text leaves it as it was.": adding(
+        "patched",
+        lambda record, value: {value: record.get(value)},
+        lambda ctx, value: ctx.values.get(value, "not named") in (None, ""),
+        each=(*_OPTIONAL, "first_name", "display_name"),
+    ),
+}
+
 faults["beneficiary.update-company-name"] |= {
     "A PATCH may leave a business without company_name.": skipping("check_state"),
     "A PATCH that makes a business need only name company_name, if with null.": skipping(

@@ -1,0 +1,236 @@
+"""Bodies that name what exists (sections 1 to 4): an upsert by the id in a body takes it over, a body that is
+spread over the path's ids moves the new resource elsewhere, and a nested one takes what belongs to others."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.checks.beneficiaries import Beneficiary
+from conformance.checks.check import Check, check
+from conformance.checks.members import mismatches
+from conformance.checks.side_effects import owner
+from conformance.contract.fields import documented, request_fields
+from conformance.contract.json_text import all_texts
+from conformance.contract.operation_sets import OPERATION_SETS
+from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.traits import TRAITS
+from conformance.judge import outcomes
+from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
+from conformance.judge.outcomes import Got
+from conformance.judge.verdicts import Inconclusive
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import MAX_SIZE
+from conformance.world.calls import call, identifier
+from conformance.world.creations import created_in, creations
+from conformance.world.purposes import CREATED, SIBLING_TENANT, TENANT, Purpose
+from conformance.world.run import Account
+from conformance.world.samples import Body, marker
+
+RULE = "body.existing-ids"
+
+#: Whose resource a body names -> the account that it stands in, and its organization.
+_OWNERS: dict[str, tuple[Purpose, str]] = {
+    "another own": (CREATED, "primary"),
+    "a sibling account's": (SIBLING_TENANT, "primary"),
+    "another organization's": (TENANT, "secondary"),
+}
+
+#: Members that name the parent of a resource, or a parent of that.
+_PARENTS = dict.fromkeys(name for each in OPERATIONS.values() for name in each.path_parameters)
+
+
+class Named:
+    """A resource of the kind that an operation creates or changes, which a body names by its id."""
+
+    def __init__(self, at: Check, whose: str) -> None:
+        self.at, self.whose = at, whose
+        self._create = at.operation.traits.subset_of or at.operation.id
+        self.fixture = _place(at, whose, self._create)
+        self.exchange = at.run.cache.get(("named in bodies", whose, self._create), self._new)
+
+    def _new(self) -> Exchange:
+        kind = TRAITS[self._create].creates
+        part = getattr(self.fixture, kind.removeprefix("payout_"), None)
+        if kind == "account":
+            return Account(self.at.run, owner(self.fixture)).account
+        return part if isinstance(part, Exchange) else self.fixture.create(self._create)
+
+    def members(self) -> Body:
+        """Members that name it, its parents, and what stands under it: those that the operation does not
+        take."""
+        operation, fields = (
+            self.at.operation.id,
+            {field.name for field in request_fields(self.at.operation.id)},
+        )
+        known = {*response_schema(operation)["properties"], *OPERATIONS[operation].path_parameters}
+        members: Body = {"id": identifier(self.exchange)}
+        for name in _PARENTS:
+            if name in known - fields or name == "customer_id":
+                members[name] = getattr(self.fixture, name)
+        if self._create == "createAccount":
+            members["account_id"] = members["id"]
+        for name in _nested(operation):
+            with contextlib.suppress(Inconclusive):
+                members[name] = [document(self.fixture.destination)]
+        return members
+
+    def ids(self) -> set[str]:
+        """Ids of it and of what stands above and under it."""
+        return {text for each in self.members().values() for text in _ids(each)}
+
+    def lost(self, new: str) -> tuple[Got, Exchange | None]:
+        """Looks at it as its owner; returns what has become of it, or that a new resource stands beside it,
+        and the answer."""
+        traits = TRAITS[self._create]
+        read, own = traits.read_by, identifier(self.exchange)
+        if traits.listed_by and traits.creates != "account":
+            request = call(traits.listed_by, self.fixture.ids(traits.listed_by))
+            request = request.with_query({"page": 1, "size": MAX_SIZE})
+        elif read:
+            ids = {name: getattr(self.fixture, name) for name in OPERATIONS[read].path_parameters}
+            request = call(read, {**ids, f"{traits.creates}_id": own})
+        else:
+            return "", None
+        nested = {name: {*_ids(each)} for name, each in self.members().items() if isinstance(each, list)}
+        expected = {
+            name: each for name, each in document(self.exchange).items() if name not in {*MOVING, *nested}
+        }
+
+        def problem(answer: Exchange) -> Got:
+            if reason := outcomes.unusable(answer, documented=False):
+                return reason
+            if not answer.succeeded:
+                return answer.described()
+            if traits.creates == "account":
+                return ""
+            if "items" not in document(answer):
+                wrong = mismatches(answer, expected)
+                # Others may have been tried there.
+                wrong += [name for name, ids in nested.items() if not ids <= {*_ids(answer.get(name))}]
+                return f"another {wrong[0]}" if wrong else ""
+            items = {item.get("id"): item for item in objects(answer.get("items"))}
+            if new in items and new != own:
+                return f"the new resource {show(new)} in its list"
+            if own not in items:
+                return "a list without it" if answer.get("pages") == 1 else ""
+            shown = items[own]
+            wrong = [
+                name
+                for name in documented(self._create)
+                # Servers choose another default where one is created.
+                if name in shown.keys() & expected.keys() - {"is_default"}
+                and not alike(self._create, name, shown[name], expected[name])
+            ]
+            return f"another {wrong[0]}" if wrong else ""
+
+        what = f"{self.whose} {traits.creates.replace('_', ' ')}, which a body named"
+        answer = self.at.eventually(
+            lambda: self.at.shown(request, what, owner(self.fixture)),
+            lambda answer: problem(answer) == "",
+            request.operation or "",
+        )
+        return problem(answer), answer
+
+
+def _place(at: Check, whose: str, create: str) -> Account:
+    """Returns the place of resources to name: that in which the operation creates others, or one with
+    resources of its own in an account of another owner; for wallets in a new account."""
+    purpose, organization = _OWNERS[whose]
+    fresh = TRAITS[create].once
+    if purpose is CREATED and not fresh:
+        return created_in(at.run, create)
+
+    def make() -> Account:
+        account = at.run.account(purpose, organization, fresh=fresh).account_id
+        return Account(at.run, organization, account_id=account)
+
+    return at.run.cache.get(("named in bodies", whose, fresh), make)
+
+
+def _nested(operation: str) -> list[str]:
+    """Members of an answer that hold resources."""
+    kinds = {traits.creates for traits in TRAITS.values()}
+    return [name for name in response_schema(operation)["properties"] if name.removesuffix("s") in kinds]
+
+
+def _ids(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(identifiers(value) or ())
+
+
+def _named(at: Check) -> Iterator[Named]:
+    """Yields resources of each owner that the target has and the server creates."""
+    for whose, (_, organization) in _OWNERS.items():
+        if organization == "primary" or at.target.secondary is not None:
+            with contextlib.suppress(Inconclusive):
+                yield Named(at, whose)
+
+
+def _judge(at: Check, named: Named, answer: Exchange, own: set[str]) -> None:
+    """Judges that a body which names a resource was refused or its ids ignored, and that the resource is as
+    it was; `own` are ids that the answer may show."""
+    what = answer.purpose
+    at.expect(RULE, *outcomes.refused_or_ignored(what, answer))
+    new = answer.get("id") if answer.call.path != named.exchange.call.path else ""
+    if answer.succeeded:
+        shown = {name: answer.get(name) for name in response_schema(at.operation.id)["properties"]}
+        theirs = sorted((named.ids() - own) & {*all_texts(shown)})
+        got = outcomes.memberless(answer) or (f"{show(theirs[0])}, which the body named" if theirs else "")
+        at.expect(RULE, f"{what}: an answer that shows nothing of that", got, answer, named.exchange)
+    lost, look = named.lost(new if answer.succeeded and isinstance(new, str) else "")
+    if look is not None:
+        at.expect(RULE, f"after {what}: that is as its owner made it", lost, look, answer, named.exchange)
+
+
+def _one_by_one(members: Body) -> Iterator[tuple[str, Body]]:
+    for name, value in members.items():
+        yield f"the {name} of", {name: value}
+
+
+@check(RULE, operations=OPERATION_SETS["create"])
+def test_create_that_names_what_exists(at: Check) -> None:
+    """A create with the ids of an existing resource of the kind (an own one, a sibling account's, another
+    organization's), of its parents and of what stands under it, all at once and, if that is refused, one by
+    one, is refused or ignores them: what they name is neither changed, nor taken over, nor shown."""
+    operation = at.operation.id
+    # Raises Inconclusive where the sample is refused.
+    _ = creations(at.run, operation)
+
+    def create(named: Named, members: Body, what: str) -> Exchange:
+        fixture = created_in(at.run, operation)
+        # The pair of a wallet is taken where the one that is named stands.
+        pair = TRAITS[operation].unique_pair
+        sample = at.run.samples.wallet(-1) if pair else fixture.body(operation)
+        body = {**sample, **members}
+        answer = at.send(
+            call(operation, fixture.ids(operation), body), f"{what} {named.whose} resource in a body"
+        )
+        own = {*fixture.ids(operation).values(), fixture.customer_id}
+        own |= {text for text in body.values() if isinstance(text, str)} - {*all_texts(members)}
+        _judge(at, named, answer, own)
+        return answer
+
+    for named in _named(at):
+        members = named.members()
+        if create(named, members, "all ids of").refused:
+            for what, each in _one_by_one(members):
+                create(named, each, what)
+
+
+@check(RULE, operations=("updateBeneficiary",))
+def test_update_that_names_what_exists(at: Check) -> None:
+    """The same of a PATCH, which changes no other resource than that of its path."""
+    fixture = created_in(at.run, "createBeneficiary")
+    person = Beneficiary(at, Account(at.run, account_id=fixture.account_id))
+
+    def patch(named: Named, members: Body, what: str) -> Exchange:
+        answer = person.patch({"note": marker(), **members}, f"{what} {named.whose} resource in a PATCH")
+        _judge(at, named, answer, {*person.ids.values(), fixture.customer_id})
+        return answer
+
+    for named in _named(at):
+        members = named.members()
+        if patch(named, members, "all ids of").refused:
+            for what, each in _one_by_one(members):
+                patch(named, each, what)

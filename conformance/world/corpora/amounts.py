@@ -58,8 +58,8 @@ REFUSED_TOO = (
 OPEN = (
     Value("1e2", "an exponent", checked=True),
     Value("+1.00", "a leading plus sign", checked=True),
-    Value("1" + "0" * 400, "401 digits", checked=True),
     Value("1." + "0" * 59 + "1", "60 decimals", checked=True),
+    Value("1" + "0" * 400, "401 digits", checked=True),
     Value("1e400", "an exponent beyond a double"),
     Value("1e-400", "an exponent below a double"),
     Value("0." + "0" * 300 + "1", "300 zeros after the point"),
@@ -75,6 +75,7 @@ EXACT = (
     Value("0.29", "0.29 * 100 is below 29 in a double"),
     Value("19.99", "19.99 * 100 is below 1999 in a double"),
     Value("100", "no decimals"),
+    Value("10000000", "ten million, which a double's text has with an exponent"),
     Value("12345.67", "above amounts that somebody has to approve"),
     Value("1.005", "half a cent, below it in a double"),
     Value("0.00000001", "far below a cent"),

@@ -14,7 +14,7 @@ from conformance.judge.comparison import show
 from conformance.judge.hidden_numbers import letters_of, mask_defect, most_visible
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world import samples
+from conformance.world import parts, samples
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.purposes import CREATED
@@ -104,12 +104,14 @@ def test_masked_numbers(at: Check) -> None:
     """A destination created with an IBAN or a wallet address shows iban_masked or wallet_address_masked: a
     string that hides at least six characters and a third of the value, and shows only what stands in it."""
     alone: Body | None = None
+    wallet: Body | None = None
     for creation in creations(at.run, CREATE):
         name = {"bank_account": "iban", "wallet": "wallet_address"}.get(str(creation.body.get("type")), "")
         # Beside an American account number, an IBAN may not apply.
         if name in creation.body and not (name == "iban" and "account_number" in creation.body):
             _judge_masked(at, creation.exchange, name, f"created with {creation.kind}")
             alone = alone or (creation.body if name == "iban" else None)
+            wallet = wallet or (creation.body if name == "wallet_address" else None)
     details = (
         {"account_number": samples.digits(10), **alone}
         if alone
@@ -125,6 +127,11 @@ def test_masked_numbers(at: Check) -> None:
         # In a country of IBANs it applies, whatever stands beside it.
         if answer.succeeded and (alone or answer.get("iban_masked") not in (MISSING, None)):
             _judge_masked(at, answer, "iban", f"created with {what}")
+    for what, body in parts.of_all_lengths(alone, wallet).items():
+        answer = _create(at, body, what)
+        if answer.succeeded:
+            name = "wallet_address" if body.get("type") == "wallet" else "iban"
+            _judge_masked(at, answer, name, f"created with {what}")
     if not at.cells["destination.masked"].judged:
         raise Inconclusive(
             "the server accepts no destination with an IBAN or a wallet address",

@@ -115,13 +115,13 @@ class Named:
                 return f"the new resource {show(new)} in its list"
             if own not in items:
                 return "a list without it" if answer.get("pages") == 1 else ""
-            shown = items[own]
+            item = items[own]
             wrong = [
                 name
                 for name in documented(self._create)
                 # Servers choose another default where one is created.
-                if name in shown.keys() & expected.keys() - {"is_default"}
-                and not alike(self._create, name, shown[name], expected[name])
+                if name in item.keys() & expected.keys() - {"is_default"}
+                and not alike(self._create, name, item[name], expected[name])
             ]
             return f"another {wrong[0]}" if wrong else ""
 
@@ -174,8 +174,8 @@ def _judge(at: Check, named: Named, answer: Exchange, own: set[str]) -> None:
     at.expect(RULE, *outcomes.refused_or_ignored(what, answer))
     new = answer.get("id") if answer.call.path != named.exchange.call.path else ""
     if answer.succeeded:
-        shown = {name: answer.get(name) for name in response_schema(at.operation.id)["properties"]}
-        theirs = sorted((named.ids() - own) & {*all_texts(shown)})
+        members = {name: answer.get(name) for name in response_schema(at.operation.id)["properties"]}
+        theirs = sorted((named.ids() - own) & {*all_texts(members)})
         got = outcomes.memberless(answer) or (f"{show(theirs[0])}, which the body named" if theirs else "")
         at.expect(RULE, f"{what}: an answer that shows nothing of that", got, answer, named.exchange)
     lost, look = named.lost(new if answer.succeeded and isinstance(new, str) else "")

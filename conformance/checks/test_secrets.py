@@ -22,12 +22,13 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
-from conformance.world import samples
+from conformance.world import parts, samples
 from conformance.world.bodies import bodies
 from conformance.world.calls import call, identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.creations import creations
 from conformance.world.purposes import PAYOUTS, TENANT
 from conformance.world.run import Account
+from conformance.world.shapes import accepted_body, accepts
 
 CREATE = "createPayoutDestination"
 
@@ -41,8 +42,8 @@ _NEAR = (
     "createPayout",
 )
 
-#: A fixture, and the creates of its destinations.
-Vault = tuple[Account, list[Exchange]]
+#: A fixture, and the creates of its destinations: those of each kind, and those with numbers of all lengths.
+Vault = tuple[Account, list[Exchange], list[Exchange]]
 
 
 def new_vault(at: Check) -> Vault:
@@ -61,7 +62,11 @@ def new_vault(at: Check) -> Vault:
         calls = [fixture.call(CREATE, body) for body in tries]
         answers = at.until_accepted(calls, "a destination whose number must stay hidden")
         created += [answer for answer in answers if answer.succeeded]
-    return fixture, created
+    shapes = ("IBAN alone", "wallet")
+    plain = [accepted_body(fixture, CREATE, each) if accepts(run, CREATE, each) else None for each in shapes]
+    unusual = parts.of_all_lengths(*plain).items()
+    tried = [at.send(fixture.call(CREATE, body), f"a destination with {what}") for what, body in unusual]
+    return fixture, created, [answer for answer in tried if answer.succeeded]
 
 
 @check("secrets.hidden")
@@ -69,14 +74,18 @@ def test_no_answer_shows_secrets(at: Check) -> None:
     """In an account with destinations of each kind the operation is called validly, as an idempotent replay
     and with all sorts of defects, with the numbers in the bodies: no answer has a full number or a signing
     secret."""
-    fixture, created = _vault(at)
-    numbers = numbers_of(created)
+    fixture, created, unusual = _vault(at)
+    numbers = numbers_of([*created, *unusual])
     if not numbers and not telling_secrets(at.target):
         raise Inconclusive(
             "the signing secrets are so short that they may stand in any text by chance",
             "Give the organizations secrets of 16 characters or more.",
         )
-    for exchange in (*(created if at.operation.id == CREATE else []), *_answers(at, fixture, created)):
+    answers = list(_answers(at, fixture, created))
+    if at.operation.id == CREATE:
+        again = [at.send(each.call, f"the key of {each.purpose} again") for each in unusual]
+        answers = [*created, *unusual, *answers, *again]
+    for exchange in answers:
         what = f"{exchange.purpose}: an answer without secrets"
         at.expect("secrets.hidden", what, secret_in(exchange, at.target, numbers), exchange)
 
@@ -84,13 +93,13 @@ def test_no_answer_shows_secrets(at: Check) -> None:
 def _vault(at: Check) -> Vault:
     if at.operation.traits.draws_on_funds:
         fixture = at.run.account(PAYOUTS)
-        return fixture, [fixture.destination]
+        return fixture, [fixture.destination], []
     if at.operation.traits.disables:
         return new_vault(at)
     with contextlib.suppress(Inconclusive):
         return at.run.cache.get("vault", lambda: new_vault(at))
     fixture = at.run.account()
-    return fixture, [fixture.destination] if at.operation.id in _NEAR else []
+    return fixture, [fixture.destination] if at.operation.id in _NEAR else [], []
 
 
 def _answers(at: Check, fixture: Account, created: Sequence[Exchange]) -> Iterator[Exchange]:

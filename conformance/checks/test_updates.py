@@ -319,9 +319,9 @@ def _person(at: Check, fixture: Account, body: Body, derived: Mapping[str, str])
     own = {"last_name": samples.marker().title()} if "last_name" not in fixed else {}
     texts = {**body, **own}
     names = [name for name in derived if name in body and name not in fixed]
-    made = {name: derived[name].format_map(texts) for name in names}
+    own_texts = {name: derived[name].format_map(texts) for name in names}
     with contextlib.suppress(Inconclusive):
-        return Beneficiary(at, fixture, {**texts, **made})
+        return Beneficiary(at, fixture, {**texts, **own_texts})
     return Beneficiary(at, fixture, body)
 
 

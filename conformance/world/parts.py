@@ -5,13 +5,24 @@ Addresses derive from a sample body, the others from an account's samples; later
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
 
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
 from conformance.world.calls import call, identifier
 from conformance.world.run import Account
-from conformance.world.samples import LETTERS, Body, address, belgian_iban, changed, iban, solana_address
+from conformance.world.samples import (
+    LETTERS,
+    Body,
+    address,
+    changed,
+    checked_iban,
+    digits,
+    iban,
+    marker,
+    solana_address,
+)
 
 # ---------------------------------------------------------------------- addresses
 
@@ -145,3 +156,34 @@ def paid(
         return []
 
     return make
+
+
+# ---------------------------------------------------------------------- numbers at both ends of their lengths
+
+
+def belgian_iban() -> str:
+    """A random Belgian IBAN, of whose account number the check digits are valid, too."""
+    account = "735" + digits(7)
+    return checked_iban("BE", account + f"{int(account) % 97 or 97:02d}")
+
+
+def of_all_lengths(european: Body | None, wallet: Body | None) -> dict[str, Body]:
+    """Destinations with numbers of the least and the greatest length of their form, or in other letters, by
+    what is unusual about them: made of one with an IBAN alone, and of a wallet; none of None."""
+    ibans = {
+        "an IBAN of 15 characters": checked_iban("NO", digits(11)),
+        "an IBAN of 31 characters": checked_iban("MT", f"MALT{digits(23)}"),
+        "an IBAN of 34 characters": checked_iban("DE", digits(30)),
+        "an IBAN of small letters in groups": re.sub("(....)(?=.)", r"\1 ", iban().lower()),
+    }
+    addresses = {
+        f"a wallet address of {len(start) + count} characters": start + digits(count)
+        for start, count in (("1", 25), ("bc1p", 58), ("addr1", 85))
+    }
+    sources = [(european, "iban", ibans), (wallet, "wallet_address", addresses)]
+    return {
+        what: {**body, name: number, "label": f"conformance {marker()}"}
+        for body, name, numbers in sources
+        for what, number in numbers.items()
+        if body is not None
+    }

@@ -132,20 +132,14 @@ def digits(count: int) -> str:
 
 
 def checked_iban(country: str, account: str) -> str:
-    """The IBAN of an account number, with valid check digits (ISO 13616)."""
-    letters = "".join(str(int(letter, 36)) for letter in country)
-    return f"{country}{98 - int(f'{account}{letters}00') % 97:02d}{account}"
+    """The IBAN of an account number, of digits and capitals, with valid check digits (ISO 13616)."""
+    number = "".join(str(int(sign, 36)) for sign in f"{account}{country}")
+    return f"{country}{98 - int(f'{number}00') % 97:02d}{account}"
 
 
 def iban(end: str = "") -> str:
     """A random German IBAN, with these digits at its end if they are four."""
     return checked_iban("DE", "37040044" + digits(6) + (end if re.fullmatch("[0-9]{4}", end) else digits(4)))
-
-
-def belgian_iban() -> str:
-    """A random Belgian IBAN, of whose account number the check digits are valid, too."""
-    account = "735" + digits(7)
-    return checked_iban("BE", account + f"{int(account) % 97 or 97:02d}")
 
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"

@@ -321,6 +321,29 @@ faults["secrets.hidden"] |= {
         operations=("listPayoutDestinations",),
         each=HIDDEN,
     ),
+    "An IBAN is shown whole that a mask of sixteen characters does not fit.": masking(
+        "iban",
+        lambda text: text,
+        lambda record, value: value(record["iban"]),
+        operations=_SHOWING,
+        each={
+            "a shorter one": lambda text: len(text) < 16,
+            "a longer one": lambda text: len(text) > 28,
+            "one in groups": lambda text: " " in text,
+            "one in small letters": lambda text: text != text.upper(),
+        },
+    ),
+    "A wallet address is shown whole that is of another length than that of Ethereum.": masking(
+        "wallet_address",
+        lambda text: text,
+        lambda record, value: value(len(record["wallet_address"])),
+        operations=_SHOWING,
+        each={
+            "a shorter one": lambda length: length < 30,
+            "a longer one": lambda length: 50 < length < 80,
+            "the longest": lambda length: length > 80,
+        },
+    ),
     "A wallet's IBAN is shown whole.": masking(
         "iban", lambda text: text, lambda record: says(record, "type=wallet"), operations=_CREATE
     ),

@@ -30,8 +30,8 @@ FLATTENED: Mapping[str, Callable[[str, str], str]] = {
 
 def spellings(name: str) -> dict[str, str]:
     """Other spellings of a name -> the first form that makes them."""
-    made: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for form, spelled in SPELLINGS.items():
         if spelled(name) != name:
-            made.setdefault(spelled(name), form)
-    return made
+            forms.setdefault(spelled(name), form)
+    return forms

@@ -14,7 +14,7 @@ from conformance.judge.comparison import MOVING, alike, document, normalized, ob
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Exchange
 from conformance.world import samples
-from conformance.world.calls import call, identifier
+from conformance.world.calls import call, identifier, member
 from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
@@ -52,7 +52,7 @@ class Beneficiary:
         if create.succeeded:
             self.stated["payout_destinations"] = [document(create)]
         if create.succeeded and self.at.target.features.payouts is not False:
-            payee = self.ids["beneficiary_id"], str(create.get("id")), str(create.get("currency"))
+            payee = self.ids["beneficiary_id"], identifier(create), member(create, "currency")
             payout = self.at.run.samples.payout(*payee)
             self.at.send(call("createPayout", {"account_id": fixture.account_id}, payout), "a payout to it")
 

@@ -129,9 +129,9 @@ def nullable(schema: Mapping[str, Any]) -> bool:
 
 @functools.cache
 def _dialect() -> Any:
-    """JSON Schema 2020-12, stricter in three ways: a missing member that allows null has its own keyword, `$`
-    does not match before a trailing newline (as in ECMA-262), and numbers are finite (TOML has nan and
-    inf)."""
+    """JSON Schema 2020-12, stricter in four ways: a missing member that allows null has its own keyword, `$`
+    does not match before a trailing newline (as in ECMA-262), nor behind an unpaired surrogate, and numbers
+    are finite (TOML has nan and inf)."""
     # Imported late: jsonschema takes 0.1 s.
     from jsonschema import Draft202012Validator, ValidationError, validators
 
@@ -150,7 +150,11 @@ def _dialect() -> Any:
     def pattern(
         validator: Any, text: str, instance: Any, schema: Mapping[str, Any]
     ) -> Iterator[ValidationError]:
-        if validator.is_type(instance, "string") and not _compiled(text).search(instance):
+        if not validator.is_type(instance, "string"):
+            return
+        # What ends with `$` describes the whole text, which must have a form in UTF-8.
+        whole = text.endswith("$") and any("\ud800" <= letter <= "\udfff" for letter in instance)
+        if whole or not _compiled(text).search(instance):
             yield ValidationError(text)
 
     def is_number(checker: Any, instance: Any) -> bool:

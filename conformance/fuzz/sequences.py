@@ -29,7 +29,7 @@ from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
-from conformance.world.calls import quoted, unknown_like
+from conformance.world.calls import identifier, quoted, unknown_like
 from conformance.world.case import call_of
 from conformance.world.run import Run
 
@@ -93,8 +93,8 @@ class Sequence:
         """Sends a generated request and judges the answer; returns it, and the document that links follow."""
         operation = generated.operation.definition.raw["operationId"]
         fixtures, case = self._operations[operation], case_of(operation, generated)
-        ids = {name: str(identifier) for name, identifier in (generated.path_parameters or {}).items()}
-        unknown = {name for name, identifier in ids.items() if identifier not in self._ids}
+        ids = {name: str(value) for name, value in (generated.path_parameters or {}).items()}
+        unknown = {name for name, value in ids.items() if value not in self._ids}
         ids |= {name: unknown_like(str(getattr(fixtures.fixture, name))) for name in unknown}
         ids["customer_id"] = self.run.target.primary.customer_id
         path = tuple((name, UNKNOWN if name in unknown else OWN) for name, _ in case.path)
@@ -125,16 +125,19 @@ class Sequence:
 
     def _followed(self, exchange: Exchange) -> Any:
         """The document of an answer that links follow."""
-        identifier = exchange.get("id")
-        if not exchange.succeeded or not isinstance(identifier, str):
+        if not exchange.succeeded:
+            return None
+        try:
+            own = identifier(exchange)
+        except Inconclusive:
             return None
         if exchange.operation == "createAccount":
             self._accounts += 1
             if self._accounts % 2 == 0:
                 # Stands for the funded account, so that payouts are accepted.
-                identifier = self.run.target.primary.funded_account_id or identifier
-        self._ids.add(identifier)
-        return {**exchange.document, "id": identifier}
+                own = self.run.target.primary.funded_account_id or own
+        self._ids.add(own)
+        return {**exchange.document, "id": own}
 
 
 def explore(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:

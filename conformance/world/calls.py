@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.operations import OPERATIONS, response_problems
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
@@ -41,12 +41,27 @@ def identifier(exchange: Exchange) -> str:
     value = exchange.get("id")
     # An unpaired surrogate cannot be sent back in UTF-8.
     if not isinstance(value, str) or not value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        name = "no id" if value is MISSING else f"the id {value!r:.60}"
-        raise Inconclusive(
-            f"{exchange.operation} answered {exchange.described()} with {name}, which cannot be used further",
-            cause="format.id",
-        )
+        raise _unfit(exchange, "id", "format.id")
     return value
+
+
+def member(exchange: Exchange, name: str) -> str:
+    """A text of an answer, for later requests; raises Inconclusive, with the rule that it breaks, when it has
+    not the documented form."""
+    value = exchange.get(name)
+    for problem in response_problems(str(exchange.operation), exchange.document):
+        if problem.pointer == f"/{name}":
+            raise _unfit(exchange, name, problem.rule)
+    if not isinstance(value, str):
+        raise _unfit(exchange, name, "format.fields")
+    return value
+
+
+def _unfit(exchange: Exchange, name: str, rule: str) -> Inconclusive:
+    value = exchange.get(name)
+    what = f"no {name}" if value is MISSING else f"the {name} {value!r:.60}"
+    reason = f"{exchange.operation} answered {exchange.described()} with {what}, which cannot be used further"
+    return Inconclusive(reason, cause=rule)
 
 
 def parameters(operation: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from conformance.judge.comparison import objects
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.cache import Cache, once
-from conformance.world.calls import call, identifier
+from conformance.world.calls import call, identifier, member
 from conformance.world.purposes import SHARED, Purpose
 from conformance.world.samples import BUSINESS, changed, with_marks
 from conformance.world.sender import Sender
@@ -138,8 +138,7 @@ class Account:
 
     @property
     def _own_payee(self) -> Payee:
-        currency = self.destination.get("currency")
-        return self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
+        return self.beneficiary_id, self.destination_id, member(self.destination, "currency")
 
     def _vetted_payee(self) -> Payee | None:
         """The payee of the target file, if the server accepts it and refuses this fixture's; else None."""

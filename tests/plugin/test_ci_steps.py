@@ -185,3 +185,14 @@ def test_reports_are_kept_after_a_failed_run() -> None:
     assert JOB["artifacts"]["when"] == "always"
     [keep] = [step for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", "")]
     assert keep["with"]["path"] == "${{ inputs.report-dir }}" and keep["if"] == "always()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["--help"], 0), (["-h"], 0), (["--al"], 2), (["--all", "more"], 2)], ids=str
+)
+def test_arguments_of_the_check_before_a_merge(arguments: list[str], status: int, tmp_path: Path) -> None:
+    """Help and an unknown argument end with the usage, before anything is begun."""
+    done = executed([ROOT / ".ci" / "run", *arguments], tmp_path, together=True, timeout=20)
+    assert done.returncode == status
+    assert "Usage: .ci/run [--all]" in done.stdout and "Everything before a merge" in done.stdout
+    assert "== " not in done.stdout

@@ -6,15 +6,16 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import pytest
 
 from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.preparation import share
+from conformance.wire import transport
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure
 from conformance.wire.pace import Pace
-from conformance.wire.transport import GATE_TIMEOUT
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, wire
 
@@ -36,9 +37,12 @@ def test_nothing_is_sent_after_a_stop() -> None:
 
 def test_processes_divide_the_rate_and_end_together() -> None:
     limits = {"requests_per_second": 20.0, "run_timeout": 60.0}
-    shared = share(run_at("http://127.0.0.1:1", limits=limits).target, time.time() - 50, 4)
+    begin = time.time() - 50
+    before = begin + 60 - time.time()
+    shared = share(run_at("http://127.0.0.1:1", limits=limits).target, begin, 4)
+    left = shared.left or 0.0
     assert shared.pace.overall.rate == pytest.approx(5)
-    assert shared.left == pytest.approx(10, abs=1) and "60 s, --run-timeout" in shared.over
+    assert begin + 60 - time.time() - 0.1 <= left <= before + 0.1 and "60 s, --run-timeout" in shared.over
 
 
 def test_an_interruption_ends_the_request_under_way_and_blames_nothing() -> None:
@@ -126,11 +130,12 @@ def test_race_that_would_go_beyond_the_end_is_withheld_whole() -> None:
 
 
 def test_race_goes_on_without_a_request_that_is_never_written() -> None:
-    with wire() as server:
+    with wire() as server, mock.patch.object(transport, "GATE_TIMEOUT", 60.0):
         client = connect(server)
         there = client.prepare(list_accounts())
         nowhere = list_accounts().but(headers=(("Bad\nname", "x"),))
         begin = time.monotonic()
         exchanges = client.race([nowhere, *[there.call] * 3])
     assert [exchange.status for exchange in exchanges] == [None, 200, 200, 200]
-    assert time.monotonic() - begin < GATE_TIMEOUT
+    # Far less than the longest wait at the gate, however busy the machine is: it was opened.
+    assert time.monotonic() - begin < 30

@@ -1,0 +1,123 @@
+"""An answer's word never breaks the suite: servers that answer a value wrong that a later request takes.
+
+For each such value and each way to answer it wrong, the checks of a run end, a required rule is named, and no
+more is sent than to a conforming server. The whole table takes an hour and is slow; without it every
+fourteenth server is judged, by some checks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.checks import plan
+from conformance.checks.check import CheckDefinition
+from conformance.contract.rules import RULES, Level
+from conformance.contract.traits import TRAITS
+from conformance.plugin.selection import quick
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.core_messages import Response
+from tests.faults.harness import judge
+
+#: Kind of resource -> members that later requests take.
+TAKEN: Mapping[str, tuple[str, ...]] = {
+    "account": ("id", "created"),
+    "beneficiary": ("id", "country_code", "status", "created", "updated"),
+    "payout_destination": ("id", "country", "currency", "network", "status", "created"),
+    "payout": ("id", "currency", "amount"),
+    "virtual_account": ("id", "currency", "status", "created"),
+    "wallet": ("id", "currency", "network", "status", "created"),
+    "payin": ("id", "currency"),
+}
+
+#: Stands for an unpaired surrogate, which has no form in UTF-8, but an escape in JSON.
+SURROGATE = "\ue0f1"
+
+#: How a value is answered wrong.
+WAYS: Mapping[str, Any] = {
+    "empty": "",
+    "20,000 characters": "x" * 20_000,
+    "with a slash": "acc_a/b",
+    "with a line feed": "a\nb",
+    "with NUL": "a\x00b",
+    "a list": ["x"],
+    "an object": {"x": 1},
+    "a boolean": True,
+    "a number": 7,
+    "an unpaired surrogate": f"acc_{SURROGATE}",
+    "that of another": ...,
+}
+
+SERVERS = [(kind, member, way) for kind, members in TAKEN.items() for member in members for way in WAYS]
+
+#: Interval of the servers that are judged by default, and of the checks.
+EVERY, SOME = 37, 16
+
+
+class Wrong(Behaviour):
+    """Answers a member of a kind of resource wrong, wherever it is shown."""
+
+    def __init__(self, kind: str, member: str, way: str) -> None:
+        super().__init__()
+        self.wrong = kind, member, WAYS[way]
+        self.first: Any = None
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        wrong, member, value = self.wrong
+        document = dict(super().shape(ctx, kind, document))
+        if kind != wrong:
+            return document
+        if value is ...:
+            self.first = value = self.first or document[member]
+        return {**document, member: value}
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        body = response.body.replace(SURROGATE.encode(), b"\\ud800")
+        return super().finish(ctx, replace(response, body=body))
+
+
+QUICK = [case for case in plan() if (case[0].name, case[1]) in quick()]
+
+
+def checks_near(create: str, every: int) -> list[tuple[CheckDefinition, str]]:
+    """The checks that see what a create answers, and every so many of a quick run."""
+    return [*plan({"create.echo"}, {create}), *QUICK[::every]]
+
+
+@functools.cache
+def usual(create: str, every: int) -> int:
+    """Requests that a server gets which answers right."""
+    return judge(Behaviour(), checks_near(create, every)).ledger.sent
+
+
+def names_the_value(kind: str, member: str, way: str, every: int) -> None:
+    """Judges a server by every so many checks: none raises, a required rule is broken, and little more is
+    sent than to a server that answers right."""
+    create = next(operation for operation, traits in TRAITS.items() if traits.creates == kind)
+    outcome = judge(Wrong(kind, member, way), checks_near(create, every))
+    assert outcome.ledger.errors == []
+    assert any(RULES[rule].level is Level.REQUIRED for rule, _ in outcome.broken), outcome.broken
+    assert next(iter(outcome.causes)) not in ("idempotency.race", "list.race"), outcome.causes
+    assert outcome.ledger.sent <= 1.2 * usual(create, every) + 100
+
+
+#: "That of another" is right where all are alike.
+ALIKE = {"currency", "network", "country", "country_code", "status", "amount"}
+
+JUDGED = [server for server in SERVERS if server[2] != "that of another" or server[1] not in ALIKE]
+
+
+@pytest.mark.parametrize(("kind", "member", "way"), JUDGED[::EVERY])
+def test_wrong_word_is_named_and_breaks_no_check(kind: str, member: str, way: str) -> None:
+    names_the_value(kind, member, way, SOME)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "member", "way"), JUDGED)
+def test_every_wrong_word_is_named_and_breaks_no_check(kind: str, member: str, way: str) -> None:
+    names_the_value(kind, member, way, 1)

@@ -96,7 +96,7 @@ class KnownList:
 
     def add(self, body: Body) -> bool:
         """Creates an element; True if the server made one, and did not answer with an existing one."""
-        exchange = self.send(self.fixture.call(self.create, body), "an element to be listed")
+        exchange = self._ended(self.fixture.call(self.create, body))
         created = exchange.get("id")
         if not exchange.succeeded or not isinstance(created, str):
             self.refusal = exchange
@@ -107,6 +107,15 @@ class KnownList:
             return False
         self.created[created] = exchange
         return True
+
+    def _ended(self, request: Call) -> Exchange:
+        """Sends a create; again with its key, with back-off, while a gateway has answered in the place of the
+        server, which may still be at work and add the element later."""
+        return self.fixture.run.lag.eventually(
+            self.create,
+            lambda: self.send(request, "an element to be listed"),
+            lambda answer: answer.status not in (None, 502, 504),
+        )
 
     def attempt(self, element: Element) -> None:
         """Creates an element of its first body that the server accepts."""

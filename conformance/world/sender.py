@@ -101,7 +101,7 @@ class Sender:
         #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
         self._unanswered: list[Failure] = []
-        #: Organization and Idempotency-Key -> time of the first answer, or of the loss of the first request.
+        #: Organization and Idempotency-Key -> time of the first success, or of a failure that may be none.
         self._keys: dict[tuple[str, str], float] = {}
         #: The operations that have answered 2xx.
         self.succeeded: set[str] = set()
@@ -166,7 +166,8 @@ class Sender:
             self.succeeded.add(str(exchange.operation))
             if exchange.method != "GET":
                 self.accepted.append(exchange)
-        if exchange.call.idempotency_key and (exchange.succeeded or exchange.repeated):
+        ended = exchange.succeeded or exchange.refused
+        if exchange.call.idempotency_key and (exchange.succeeded or not ended):
             self._keys.setdefault(_key(exchange), exchange.arrived)
         if not self.clock.calibrated:
             self.clock.observe(exchange)

@@ -6,6 +6,7 @@ import functools
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from conformance.checks import load_checks, plan
@@ -15,6 +16,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.world.known_lists import large_list, small_list
 from conformance.world.lag import MOST_IN_VAIN
 from conformance.world.list_elements import LARGE
@@ -141,3 +143,43 @@ def test_a_last_page_that_others_fill_each_time_is_inconclusive() -> None:
     behaviour = type("Busier", (fault.behaviour, OtherClients), {"created_every": 3})
     outcome = catch(replace(fault, behaviour=behaviour))
     assert "others added" in outcome.inconclusive[fault.rule, fault.operation]
+
+
+# ---------------------------------------------------------------------- creates under way
+
+
+class Impatient(InProcessTransport):
+    """A gateway that answers one create of a virtual account with 502, while the server goes on: the element
+    is there after so many requests, or when it has been asked for twice more."""
+
+    AFTER = 0
+
+    def __init__(self, server: Any) -> None:
+        super().__init__(server)
+        self.creates = self.requests = self.repetitions = 0
+        self.pending: tuple[httpx.Request, int] | None = None
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if self.pending and (self.requests > self.pending[1] or self.repetitions > 1):
+            super().handle_request(self.pending[0])
+            self.pending = None
+        if request.method == "POST" and request.url.path.endswith("/virtual-accounts"):
+            self.creates += 1
+            key = request.headers.get("idempotency-key")
+            if self.pending and self.pending[0].headers["idempotency-key"] == key:
+                self.repetitions += 1
+                return httpx.Response(409, json={"error": {"type": "x", "code": "in_use", "message": "x"}})
+            if self.creates == 5:
+                self.pending = request, self.requests + self.AFTER
+                return httpx.Response(502, content=b"")
+        return super().handle_request(request)
+
+
+@pytest.mark.parametrize("after", (59, 62, 65, 68))
+def test_a_walk_waits_for_creates_under_way(after: int) -> None:
+    """An element that appears in the middle of a walk would look like one that is listed twice or not."""
+    run = run_on(transport=type("After", (Impatient,), {"AFTER": after}))
+    with hurried():
+        cells, _ = run_check(load_checks()["test_lists.test_walking_pages"], "listVirtualAccounts", run)
+    assert broken(cells) == {}

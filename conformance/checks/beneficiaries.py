@@ -14,7 +14,9 @@ from conformance.judge.comparison import MOVING, alike, document, normalized, ob
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Exchange
 from conformance.world import samples
+from conformance.world.bodies import NAMES
 from conformance.world.calls import call, identifier, member
+from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
@@ -78,6 +80,49 @@ def required_only(fixture: Account) -> Body:
     """Builds the sample beneficiary without the nullable fields."""
     optional = NULLABLE["createBeneficiary"]
     return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
+
+
+#: Other members of the sample's address: it stays one.
+_NEARBY = {
+    "address_line": "22 Other Road",
+    "city": "New York City",
+    "region": "New York",
+    "postal_code": "10002",
+}
+
+
+def new_values(fixture: Account, moved: str = "address_line") -> Body:
+    """New values for the fields of a beneficiary, close to the target file's where it sets them. Of the
+    address one member changes, if the target file sets none: a server may compare only some of them."""
+    own, word = fixture.run.samples, samples.marker()
+    sample, fixed = own.beneficiary(), own.over("beneficiary")
+    if "address" in fixed:
+        moved = "address_line"
+    phone = sample["phone"]
+    if "phone" in fixed:
+        phone = phone[:-1] + ("4" if phone.endswith("3") else "3")
+    return {
+        **sample,
+        **NAMES,
+        **{name: fixed[name] for name in NAMES.keys() & fixed.keys()},
+        "display_name": f"Grace Hopper {word}",
+        "email": f"{word}.{sample['email']}",
+        "phone": phone,
+        "address": {**sample["address"], moved: _NEARBY[moved]},
+        "note": f"Changed {word}",
+    }
+
+
+def all_changed(fixture: Account) -> list[Body]:
+    """Bodies to try that change each field of a beneficiary, and each member of its address, later ones
+    fewer: a server may refuse that an individual becomes a business, or another country."""
+    values, own = new_values(fixture), fixture.run.samples
+    if own.over("beneficiary"):
+        return [values]
+    near, country = {**values, "address": {**values["address"], **_NEARBY}}, abroad(values)
+    company = {"beneficiary_type": "business", "company_name": f"Compilers {samples.marker()}"}
+    moved = {**near, "country_code": country, "address": {**near["address"], "country": country}}
+    return [{**moved, **company}, {**near, **company}, near, values]
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:

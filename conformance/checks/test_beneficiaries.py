@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.checks.beneficiaries import (
     Beneficiary,
+    all_changed,
     judge_change,
     moved_by,
     required_only,
@@ -85,9 +86,10 @@ def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
     except Inconclusive:
         changed = Beneficiary(at, fixture)
     people["a changed beneficiary"] = changed
-    change = {"note": "changed", "first_name": "Grace"}
-    if changed.patch(change, "a change before it is disabled").succeeded:
-        changed.stated |= change
+    changes = [*all_changed(fixture), {"note": "Changed", "first_name": "Grace"}]
+    answer = changed.patch_any(changes, "a change before it is disabled")
+    if answer.succeeded:
+        changed.stated |= answer.call.document
     if accepts(at.run, "createBeneficiary", "business"):
         business = accepted_body(fixture, "createBeneficiary", "business")
         people["a business"] = Beneficiary(at, fixture, business)

@@ -13,6 +13,7 @@ from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import stated
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
+from conformance.judge.hidden_numbers import mask_defect
 from conformance.judge.outcomes import Got, Unclear, memberless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
@@ -35,6 +36,7 @@ _KINDS = (
     "bank details without label",
     "a label with signs",
     "a savings account",
+    "a wallet on another network, without label",
 )
 
 #: More destinations than a page of the default size shows.
@@ -190,6 +192,9 @@ def _destination(at: Check, fixture: Account, owner: Beneficiary, row: str = "")
     """Creates a destination of a beneficiary, from a row of bodies if the server accepts it, else from the
     sample; None where both are refused."""
     tries = [*(bodies(fixture, CREATE, row) if row else []), *bodies(fixture, CREATE)]
+    if row != _KINDS[0]:
+        # One default only.
+        tries = [{name: body[name] for name in body if name != "is_default"} for body in tries]
     calls = [call(CREATE, owner.ids, body) for body in tries]
     create = at.until_accepted(calls, "a destination to be shown")[-1]
     return create if create.succeeded and isinstance(create.get("id"), str) else None
@@ -210,7 +215,7 @@ def _judge_destinations(
         return
     common = f"{len(ids)}, of which {len(set(ids) & set(expected))} are of them"
     at.expect(RULE, exactly, "" if ids == expected else common, answer, *own, foreign)
-    # How disabling changes destinations is open; other rules judge how numbers are masked.
+    # How disabling changes destinations is open. A number may be masked otherwise than in the create.
     masks = ("iban_masked", "wallet_address_masked")
     aside = ("object", "updated", "status", "clabe_last4", *masks)
     names = [name for name in documented(CREATE) if name not in aside]
@@ -232,5 +237,8 @@ def _judge_destinations(
         for name in masks:
             if isinstance(origin.get(name), str):
                 expectation = f"{what}: a destination's {name}, which its create showed"
-                got = "null" if element.get(name, MISSING) is None else ""
-                at.expect(RULE, expectation, got, answer, origin)
+                mask, number = element.get(name, MISSING), str(body.get(name.removesuffix("_masked")))
+                # Which characters a mask hides is open: another destination's mask is not.
+                strange = mask in {each.get(name) for each in own} - {origin.get(name)}
+                wrong = mask is None or (strange and mask_defect(str(mask), number))
+                at.expect(RULE, expectation, show(mask) if wrong else "", answer, origin)

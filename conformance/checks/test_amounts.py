@@ -14,7 +14,7 @@ from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.field_values import not_positive
 from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import normalized, show
+from conformance.judge.comparison import normalized, objects, show
 from conformance.judge.effects import EXACT
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
@@ -28,6 +28,9 @@ from conformance.world.text_turns import Place, turns
 
 #: The known funds divided by this are the greatest amount to send.
 _SHARE = 10
+
+#: Most currencies in which an amount is sent.
+_MOST_CURRENCIES = 12
 
 #: Amounts up to this are sent whatever the funds.
 _SMALL = Decimal(2)
@@ -98,7 +101,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
             if answer.succeeded:
                 odd.append(answer)
                 _judge_amount(at, fixture, answer)
-    for code, amount in amounts.OF_OTHER_COINS.items():
+    for code, amount in _of_currencies(at, fixture, currency):
         what = f"the amount {amount} in {code}"
         body = {**fixture.body(at.operation.id), "currency": code, "amount": amount}
         answer = at.send(fixture.call(at.operation.id, body), what)
@@ -109,6 +112,20 @@ def test_amount_to_the_last_digit(at: Check) -> None:
         raise Inconclusive(reason, SAMPLE_REMEDIES.get(at.operation.id, ""))
     what = f"the amount {odd[-1].call.document['amount']} again, with its key"
     at.same("idempotency.replay", odd[-1], at.send(odd[-1].call, what))
+
+
+def _of_currencies(at: Check, fixture: Account, usual: str) -> Iterator[tuple[str, str]]:
+    """Yields an amount that any rounding changes in each other currency that is held, or else usual, and
+    those of other coins."""
+    balances = at.send(fixture.call("getAccountBalances"), "the balances, for their currencies").get(
+        "balances"
+    )
+    codes = [element.get("currency") for element in objects(balances)]
+    held = [code for code in codes if isinstance(code, str) and len(code) == 3]
+    for code in list(dict.fromkeys([*held, *amounts.CURRENCIES]))[:_MOST_CURRENCIES]:
+        if code != usual and code not in amounts.OF_OTHER_COINS:
+            yield code, amounts.TELLING
+    yield from amounts.OF_OTHER_COINS.items()
 
 
 def _send_with_text(

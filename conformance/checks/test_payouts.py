@@ -14,7 +14,15 @@ from conformance.checks.side_effects import UNDISTURBED
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document
-from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, conserved, taken
+from conformance.judge.conservation import (
+    LOST,
+    SINGLE,
+    TOGETHER,
+    Unsteady,
+    conserved,
+    in_other_currencies,
+    taken,
+)
 from conformance.judge.effects import sent_amount
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
@@ -27,6 +35,8 @@ from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
+
+ONE_CURRENCY = "payout.one-currency"
 
 #: Amounts that number formats write with an exponent or without trailing zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
@@ -111,25 +121,30 @@ def _paid(
     return payee, person, paid, default
 
 
-@check("payout.race", "payout.insufficient-funds", "create.echo")
+@check("payout.race", "payout.insufficient-funds", "create.echo", ONE_CURRENCY)
 def test_payouts_at_once(at: Check) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
-    confirmed in further rounds. Each answer shows its own amount and note. Records which balances payouts
-    change."""
+    confirmed in further rounds. Each answer shows its own amount and note. Balances in other currencies do
+    not move by as much. Records which balances payouts change."""
     at.not_exercised("create.echo", "no payout was accepted")
+    at.not_applicable(
+        ONE_CURRENCY, "no balances in two currencies, one of which a new payout moves, are shown"
+    )
     rounds = Rounds(at, 2 * LOST)
     with PayoutRounds(at.account(), at.run.pause) as payouts:
         for number in rounds:
             turn = payouts.turn(at.send, rounds.race)
             if refused := next((one for one in turn if one.refused and not one.throttled), None):
                 stop = refusal_of_valid(refused)
-                at.unclear("payout.race", stop.reason, refused, stop=stop)
+                for rule in ("payout.race", ONE_CURRENCY):
+                    at.unclear(rule, stop.reason, refused, stop=stop)
                 return
             _judge_own(at, turn[SINGLE + 2 : -1])
             if rounds.spoilt:
                 continue
             if number == 0:
                 _observe_moves(at, turn)
+            _judge_currencies(at, turn[: SINGLE + 2])
             if payouts.take(turn):
                 break
     if payouts.still:
@@ -139,6 +154,19 @@ def test_payouts_at_once(at: Check) -> None:
         at.expect("payout.race", what, *conserved(payouts.judged))
     else:
         at.not_exercised("payout.race", payouts.unclear, UNDISTURBED)
+
+
+def _judge_currencies(at: Check, part: list[Exchange]) -> None:
+    """Judges that payouts, between two reads, take from no balance what they take from that in their
+    currency."""
+    before, *payouts, after = part
+    others = in_other_currencies(before, payouts, after)
+    if others is not None:
+        currency = payouts[0].call.document["currency"]
+        what = f"payouts in {currency}: no balance in another currency moves by as much"
+        at.expect(
+            ONE_CURRENCY, what, f"{', '.join(others)} moves, too" if others else "", after, before, *payouts
+        )
 
 
 def _judge_own(at: Check, payouts: list[Exchange]) -> None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import combinations
 
 from conformance.contract.traits import TRAITS
-from conformance.judge.effects import EXACT, amounts, sent_amount
+from conformance.judge.effects import EXACT, amounts, movement, sent_amount
 from conformance.wire.client import NOT_SIMULTANEOUS, simultaneous
 from conformance.wire.messages import Exchange
 
@@ -48,6 +48,20 @@ def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Ite
         if values[0] is not None and values[1] is not None:
             moved = EXACT.multiply(EXACT.subtract(values[1], values[0]), Decimal(sign))
             yield member, EXACT.subtract(moved, sum(filter(None, sums), Decimal(0)))
+
+
+def in_other_currencies(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> list[str] | None:
+    """Currencies whose balance moves by as much as that in the currency of payouts, which moves by their
+    amounts at least; None where no such is held, or the balance in theirs does not move so."""
+    currency = str(payouts[0].call.document.get("currency"))
+    first, last = (amounts(look.get("balances")) or {} for look in (before, after))
+    held = {code for code, _ in last} - {currency}
+    moved = movement("createPayout", first, last)
+    total = sum(filter(None, (sent_amount(payout.call) for payout in payouts)), Decimal(0))
+    own = {member: by for (code, member), by in moved.items() if code == currency and by >= total}
+    if not held or not own:
+        return None
+    return sorted({code for (code, member), by in moved.items() if code in held and own.get(member) == by})
 
 
 def unmoved(before: Exchange, after: Exchange) -> bool:

@@ -205,3 +205,41 @@ def test_another_client_may_pay_the_same_amount_meanwhile(payments: int, verdict
     name = "test_balances.test_balances_are_of_the_account"
     cell = judged(run_on(behaviour), name, "getAccountBalances", "balances.of-account")
     assert cell.verdict is verdict, cell.summary
+
+
+# ---------------------------------------------------------------------- currencies
+
+
+class FeesInEuros(Behaviour):
+    """Takes a fee of the same digits each time from the balance in euros, for payouts in any currency."""
+
+    def reserve_funds(self, ctx: Context) -> None:
+        super().reserve_funds(ctx)
+        for balance in ctx.store.balances(self.parent(ctx)["id"]):
+            if balance.currency == "EUR":
+                left = EXACT.subtract(Decimal(balance.available), Decimal("0.35"))
+                ctx.store.set_balance(self.parent(ctx)["id"], balance._replace(available=format(left, "f")))
+
+
+class PaidInPounds(Behaviour):
+    """Takes payouts in any currency from the balance in pounds, at par."""
+
+    def reserve_funds(self, ctx: Context) -> None:
+        paid, ctx.values = ctx.values, {**ctx.values, "currency": "GBP"}
+        super().reserve_funds(ctx)
+        ctx.values = paid
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "verdict"),
+    [
+        (FeesInEuros, Verdict.PASSED),
+        (PaidInPounds, Verdict.NOT_APPLICABLE),
+        (OthersPay, Verdict.PASSED),
+        (reserved_on_approval, Verdict.NOT_APPLICABLE),
+    ],
+)
+def test_what_moves_other_currencies_otherwise_is_no_violation(
+    behaviour: type[Behaviour], verdict: Verdict
+) -> None:
+    assert judged(run_on(behaviour()), RACE, rule="payout.one-currency").verdict is verdict

@@ -250,6 +250,19 @@ faults["create.amount-exact"] |= {
             **{f"minor units of {bits} bits": _wrapped_cents(bits) for bits in (32, 64)},
         },
     ),
+    "Amounts of one currency are rounded to its coins or its prices, and those of others are not.": adding(
+        "kept_fields",
+        lambda ctx, value: {
+            "amount": format((Decimal(ctx.values["amount"]) / value[1]).quantize(1) * value[1], "f")
+        },
+        lambda ctx, value: ctx.values.get("currency") == value[0] and len(str(ctx.values.get("amount"))) < 20,
+        each={
+            "tenths of a pound": ("GBP", Decimal("0.10")),
+            "five rappen": ("CHF", Decimal("0.05")),
+            "half euros": ("EUR", Decimal("0.50")),
+            "whole pesos": ("MXN", Decimal(1)),
+        },
+    ),
     "Amounts are rounded to coins, of which not every currency has a hundred.": adding(
         "kept_fields",
         lambda ctx, value: {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(value[1])), "f")},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from conformance.checks.test_races import KEYS
@@ -12,6 +13,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
 
 from .catalogue import Call, Faulty, Row, by_name, faults, seam, seam_of, seams
@@ -221,6 +223,46 @@ faults["payout.race"] |= {
     "The balance is read outside of the transaction that changes it, which others overwrite.": before(
         "reserve_funds", _overwrite, base=NotAtomic
     )
+}
+
+
+def _take(self: Any, ctx: Context, value: Any) -> None:
+    """Takes the amount of a payout in its currency, and in those for which `value` is true."""
+    account, amount = self.parent(ctx)["id"], Decimal(str(ctx.values["amount"]))
+    for balance in ctx.store.balances(account):
+        if balance.currency == ctx.values["currency"] or value(balance.currency):
+            left = EXACT.subtract(Decimal(balance.available), amount)
+            pending = EXACT.add(Decimal(balance.pending_payout), amount)
+            changed = balance._replace(available=format(left, "f"), pending_payout=format(pending, "f"))
+            ctx.store.set_balance(account, changed)
+
+
+faults["payout.one-currency"] |= {
+    "A payout is taken from the balance in its currency, and from others.": seam(
+        "reserve_funds",
+        _take,
+        each={
+            "of all, by an update without a currency": lambda code: True,
+            "that in pounds": lambda code: code == "GBP",
+            "that in euros": lambda code: code == "EUR",
+            "those that begin with the same letter, or C": lambda code: code[0] in "UC",
+        },
+    ),
+    "A payout is added to what is pending in every currency.": after(
+        "reserve_funds",
+        lambda self, ctx: [
+            ctx.store.set_balance(
+                self.parent(ctx)["id"],
+                balance._replace(
+                    pending_payout=format(
+                        EXACT.add(Decimal(balance.pending_payout), Decimal(ctx.values["amount"])), "f"
+                    )
+                ),
+            )
+            for balance in ctx.store.balances(self.parent(ctx)["id"])
+            if balance.currency != ctx.values["currency"]
+        ],
+    ),
 }
 
 faults["create.echo"] |= {

@@ -86,6 +86,9 @@ EXACT = (
     Value("9007199254740993.01", "beyond the integers that a double holds"),
 )
 
+#: An amount that rounding to any coin changes, and currencies whose rules differ in it.
+TELLING, CURRENCIES = "1.27", ("USD", "EUR", "GBP", "CHF", "SEK", "MXN")
+
 #: Currency -> an amount with more decimals than its minor unit, or with three.
 OF_OTHER_COINS = {"JPY": "1.50", "KWD": "1.005"}
 

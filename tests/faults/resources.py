@@ -95,11 +95,6 @@ def _moved_by_others(self: Any, ctx: Context, record: Record) -> list[Any]:
     ]
 
 
-def _those_at_first(self: Any, ctx: Context, record: Record, usual: Call) -> Any:
-    """Returns what the first account with balances showed when they were first read, where there are none."""
-    return usual() or self.state.setdefault("first", _of_the_customer(self, ctx, record))
-
-
 def _twice(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
     empty = {**EMPTY_BALANCE, "updated_at": self.timestamp_text(ctx, ctx.now)}
     first = shown["balances"][:1] or [empty]
@@ -132,8 +127,12 @@ faults["balances.of-account"] |= {
         _moved_by_others,
         each=("pending_payout", "available_balance"),
     ),
-    "An account without balances shows those that another one of the customer had at first.": seam(
-        "balances", _those_at_first
+    "Balances stay, and a new account shows those of another one of the customer.": seams(
+        {
+            "balances": lambda self, ctx, record, usual: usual() or _of_the_customer(self, ctx, record),
+            "reserve_funds": None,
+        },
+        everywhere=True,
     ),
     "A currency has two balances.": document.sets(_twice),
     "A currency has two balances while a payout is pending.": seam(

@@ -322,10 +322,13 @@ def caught(bug: Bug) -> str:
     return "" if server.effects else "no effect"
 
 
+#: Names of the short texts.
+_SHORT = "|".join({field.name for name in OPERATIONS for field in request_fields(name) if field.short})
+
 #: Pattern of the ids of servers that none need catch -> the ruling, or why nobody can see it.
 OPEN = {
     r"create\w+ \S+: \"\" ignored": "empty strings: refused, or taken for what is left out",
-    r" (phone|title|iban|swift_code|tax_id): a maximum -1": "a refusal of a short text says nothing",
+    rf" ({_SHORT}): a maximum -1": "a refusal of a short text says nothing",
     r" address\.\w+: null": "which members of an address are there is not shown (2.10)",
     # Until a check judges updates that clear a field.
     r"updateBeneficiary \S+: (null|\"\") ignored": "that it is refused, or clears the field, is implied",

@@ -323,7 +323,7 @@ def caught(bug: Bug) -> str:
 
 
 #: Names of the short texts.
-_SHORT = "|".join({field.name for name in OPERATIONS for field in request_fields(name) if field.short})
+_SHORT = "|".join(sorted({each.name for name in OPERATIONS for each in request_fields(name) if each.short}))
 
 #: Pattern of the ids of servers that none need catch -> the ruling, or why nobody can see it.
 OPEN = {

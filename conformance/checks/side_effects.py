@@ -141,7 +141,7 @@ class SideEffects:
         if isinstance(self.before, NotSeen):
             raise self.before
         before, calls = self.before, [exchange.call for exchange in sent]
-        after = self.after = self._snapshot(before)
+        after = self.after = self._snapshot(before, sent)
         effect = self._compared(before, after, calls)
         if effect and self.traits.listed_by and not self.traits.shared:
             self._own |= added(self.run, self.traits.listed_by, after.state.values(), before.state)
@@ -209,7 +209,7 @@ class SideEffects:
     def _look(self, request: Call, purpose: str) -> Exchange:
         return self.at.shown(request, purpose, owner(self.fixture))
 
-    def _snapshot(self, before: Snapshot | None) -> Snapshot:
+    def _snapshot(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
         """Reads what the operation may change; of accounts, those that are new since the snapshot `before`.
         Raises NotSeen."""
         if self.traits.moves_money:
@@ -219,7 +219,7 @@ class SideEffects:
         if not self.traits.listed_by:
             raise NotSeen("nothing shows the effect of requests")
         if self.traits.shared:
-            return self._accounts(before)
+            return self._accounts(before, sent)
         listing = self.fixture.call(self.traits.listed_by)
         done = walk(lambda call, _: self._look(call, "the list, to compare what is in it"), listing)
         if done.broken is not None:
@@ -250,7 +250,7 @@ class SideEffects:
             raise _hidden(look)
         return Snapshot([look], look.document)
 
-    def _accounts(self, before: Snapshot | None) -> Snapshot:
+    def _accounts(self, before: Snapshot | None, sent: Sequence[Exchange]) -> Snapshot:
         """Counts the accounts, to which others add as well, and, if there are more than before, reads the new
         ones."""
         listing = self.fixture.call("listAccounts").with_query(query(1, MAX_SIZE))
@@ -264,10 +264,11 @@ class SideEffects:
             return _pages([look], whole=whole)
         if "name" in self.run.samples.over("account"):
             raise NotSeen("the target file says how accounts are named, so they cannot be told apart")
-        came = newest_accounts(self.run, self._look, self.fixture, since, page.total)
+        own = {answer.get("id") for answer in sent if answer.get("id") not in self.accepted}
+        known = self.run.created.number(listing.path, self._created, own)
+        came = newest_accounts(self.run, self._look, self.fixture, since, page.total, known)
         if came.cut:
-            reason = "has too many pages to look for what a request may have added"
-            raise NotSeen(reason, came.exchanges[-1], FEWER_ACCOUNTS)
+            raise NotSeen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
         # An old account may be among the new ones if the list's order was misjudged.
         fresh = objects(came.items if before.whole else came.fresh)
         new = [identity(item) for item in fresh if identity(item) not in self._seen]

@@ -235,6 +235,15 @@ class Store:
             json.dumps(record),
         )
 
+    def insert_rows(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Adds many records, each as its id, kind, parent, status, currency, instant of creation and JSON."""
+        sql = (
+            "INSERT INTO resources (id, kind, parent, status, currency, created, document) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
+        with self._guard:
+            self._connection.executemany(sql, rows)
+
     def update(self, record: dict[str, Any]) -> None:
         """Replaces a record, but not its kind, parent and position in lists."""
         self.change(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.contract import timestamps
 from conformance.contract.operations import OPERATIONS
 from conformance.wire.messages import Call, Exchange
 
@@ -146,8 +147,8 @@ class Walk:
         return self.page_exchanges + ([self.broken] if self.broken else [])
 
 
-#: Default maximum of pages of a walk.
-MOST_PAGES = 30
+#: Maximum number of pages of a walk, and number of pages read of a longer list.
+MOST_PAGES, FEW_PAGES = 14, 3
 
 #: Sends a call for a purpose.
 Send = Callable[[Call, str], Exchange]
@@ -160,7 +161,8 @@ def walk(
     size: int = MAX_SIZE,
     filters: Iterable[tuple[str, str]] = (),
 ) -> Walk:
-    """Reads up to MOST_PAGES pages of a list at one size; `call` is the list's call without a query.
+    """Reads a list at one size, of more than MOST_PAGES pages the first FEW_PAGES; `call` is the list's call
+    without a query.
 
     The number of pages follows from `total`, not from `pages`, which may be wrong. After a full last page it
     reads one more, and keeps it only if it has new elements.
@@ -196,7 +198,7 @@ def walk(
         last = 0 if done.total is None else pages_of(done.total, size)
         if not page.items or (number >= last and len(page.items) < size):
             return done
-        if number >= MOST_PAGES:
+        if number >= (FEW_PAGES if last > MOST_PAGES else MOST_PAGES):
             done.cut = True
             return done
 
@@ -226,7 +228,57 @@ def newest(send: Send, call: Call, since: int, place: str) -> Walk:
     return done
 
 
-def sample(pages: int, most: int = 14) -> list[int]:
+def _sorted_by(first: Page, last: Page) -> tuple[Callable[[Any], Any], bool] | None:
+    """The key by which two pages of a list are in order, and whether that is descending; None without one."""
+    for name in ("created", "id", "name"):
+
+        def key(item: Any, name: str = name) -> Any:
+            value = item.get(name) if isinstance(item, dict) else None
+            return timestamps.parse(value) if name == "created" else value if isinstance(value, str) else None
+
+        values = [key(item) for page in (first, last) for item in page.items]
+        if None in values or len(values) < 2 or values[0] == values[-1]:
+            continue
+        if values in (ordered := sorted(values), ordered[::-1]):
+            return key, values[0] > values[-1]
+    return None
+
+
+def find(send: Send, call: Call, done: Walk, elements: Iterable[Any]) -> list[Page]:
+    """Looks for elements of a list that was not read to its end (`done`), by bisection: by the member that it
+    is sorted by, if its first and last page are in one order. Returns the pages read, the last one first;
+    none where `done` has no total. An element that these do not show may be elsewhere."""
+    if not done.pages or not done.total:
+        return []
+    read = dict(enumerate(done.pages, 1))
+
+    def page_at(number: int) -> Page | None:
+        if number not in read and (
+            page := page_of(send(call.with_query(query(number, done.size)), f"page {number} of {done.size}"))
+        ):
+            read[number] = page
+        return read.get(number)
+
+    end = pages_of(done.total, done.size)
+    last = page_at(end)
+    order = _sorted_by(done.pages[0], last) if last is not None else None
+    for element in elements:
+        if order is None:
+            break
+        key, descending = order
+        wanted, lowest, highest = key(element), 1, end
+        while wanted is not None and lowest <= highest:
+            page = page_at(number := (lowest + highest) // 2)
+            keys = [key(item) for item in page.items] if page is not None else []
+            if not keys or None in keys or keys[0] <= wanted <= keys[-1] or keys[0] >= wanted >= keys[-1]:
+                break
+            lowest, highest = (
+                (number + 1, highest) if (wanted < keys[0]) is descending else (lowest, number - 1)
+            )
+    return [page for number, page in reversed(read.items()) if number > len(done.pages)]
+
+
+def sample(pages: int, most: int = MOST_PAGES) -> list[int]:
     """Numbers of the pages to read of `pages`: all up to `most`, else some at both ends and in the middle."""
     if pages <= most:
         return list(range(1, pages + 1))

@@ -391,4 +391,7 @@ def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[li
             yield from check.function(context) or ()
         except (Inconclusive, NotApplicable) as error:
             stop = error
-    return [*cells, *context.concluded(stop)], context.exchanges
+    concluded = context.concluded(stop)
+    sent = (run.record.get(number) for number in context.exchanges)
+    run.common.vacant.leave(exchange for exchange in sent if exchange is not None)
+    return [*cells, *concluded], context.exchanges

@@ -43,7 +43,8 @@ def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary")
         account = run.account(PAYOUTS, owner).account_id
     elif traits.creates != "account" and not traits.unique_pair:
         account = run.account(owner=owner).account_id
-    return Account(run, owner, account_id=account, restyle=restyle)
+    vacant = traits.creates != "account"
+    return Account(run, owner, account_id=account, restyle=restyle, vacant=vacant)
 
 
 class IdempotentRequest:

@@ -97,7 +97,8 @@ def _vault(at: Check) -> Vault:
     if at.operation.traits.disables:
         return new_vault(at)
     with contextlib.suppress(Inconclusive):
-        return at.run.cache.get("vault", lambda: new_vault(at))
+        fixture, created, unusual = at.run.common.cache.get("vault", lambda: new_vault(at))
+        return fixture.seen_by(at.run), created, unusual
     fixture = at.run.account()
     return fixture, [fixture.destination] if at.operation.id in _NEAR else [], []
 

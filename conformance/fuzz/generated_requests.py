@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -252,11 +253,12 @@ def fuzz(run: Run, operation: str, settings: FuzzSettings) -> list[Cell]:
     Raises Inconclusive when the server refuses to create the fixtures.
     """
     examples = Examples(run, operation, "test_fuzz.test_schema_fuzzing", settings.share())
-    fuzzer = Fuzzer(examples)
+    fuzzer, before = Fuzzer(examples), len(run.record)
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     with examples.recording():
         cases = st.one_of(*odd_requests(operation, valid, foreign=foreign), *generated(operation, valid))
         examples.draw(settings, f"fuzz {operation}", cases, fuzzer.perform)
+    run.common.vacant.leave(itertools.islice(run.record.values(), before, None))
     return [*examples.concluded(), *unreached(examples, operation)]
 
 

@@ -10,6 +10,7 @@ from conformance.wire.pace import Pace
 from conformance.world.cache import Cache
 from conformance.world.created_resources import CreatedResources
 from conformance.world.lag import Lag
+from conformance.world.vacant import VacantAccounts
 
 
 class Common:
@@ -24,6 +25,7 @@ class Common:
             {named.funded_account_id, named.beneficiary_id, named.payout_destination_id}
         )
         self.cache = Cache()
+        self.vacant = VacantAccounts(self.created)
         #: One lane may use again what another one has sent.
         self.nonces = Nonces()
         #: The exchanges of each run by number.
@@ -33,4 +35,5 @@ class Common:
         """Copies it without values, exchanges and failed waits."""
         other = Common(target, self.budget)
         other.lag, other.created, other.nonces = self.lag.renewed(), self.created, self.nonces
+        other.vacant = VacantAccounts(self.created)
         return other

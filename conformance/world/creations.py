@@ -8,13 +8,13 @@ specification may allow that.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.bodies import KINDS, bodies
-from conformance.world.cache import once
+from conformance.world.cache import once, once_for_all_lanes
 from conformance.world.calls import call
 from conformance.world.purposes import CREATED, purpose_of
 from conformance.world.run import Account, Run
@@ -33,10 +33,18 @@ class CreatedResource:
 
 @once
 def creations(run: Run, operation: str) -> list[CreatedResource]:
-    """One resource of each kind that the server accepts, the sample first.
+    """One resource of each kind that the server accepts, the sample first; the same in all lanes of a
+    process.
 
     Raises Inconclusive when it refuses the sample.
     """
+    resources = _created_once(run, operation)
+    fixtures = {id(each.fixture): each.fixture.seen_by(run) for each in resources}
+    return [replace(each, fixture=fixtures[id(each.fixture)]) for each in resources]
+
+
+@once_for_all_lanes
+def _created_once(run: Run, operation: str) -> list[CreatedResource]:
     fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
     sample = fixture.body(operation)
     resources = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]

@@ -301,6 +301,7 @@ def _accounts(run: Run) -> KnownList:
     if known.refusal is None:
         _furnish(run, next(iter(known.created)))
     known.settle()
+    run.common.vacant.leave(list(known.created.values())[1:])
     if primary.other_customer_id is None and primary.funded_account_id:
         known.named.add(primary.funded_account_id)
     # Accounts of another customer, and of another organization.

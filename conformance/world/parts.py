@@ -151,7 +151,7 @@ def paid(
     def make(fixture: Account) -> list[Body]:
         with contextlib.suppress(Inconclusive):
             key = ("payee of another kind", fixture.account_id, currency)
-            payee = fixture.run.cache.get(key, lambda: payee_of(fixture))
+            payee = fixture.run.common.cache.get(key, lambda: payee_of(fixture))
             return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
         return []
 

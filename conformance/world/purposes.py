@@ -12,13 +12,15 @@ class Purpose:
     """The purpose of an account.
 
     `funded`: payouts draw on it; the target's funded account, where it names one. `marked`: random markers
-    are in all its free texts. `business`: its beneficiary is one, where the server accepts that. `operation`:
-    only requests of that operation are sent there."""
+    are in all its free texts. `business`: its beneficiary is one, where the server accepts that.
+    `common`: all lanes of a process share it, as no check looks for changes of what is in it.
+    `operation`: only requests of that operation are sent there."""
 
     name: str
     funded: bool = False
     marked: bool = False
     business: bool = False
+    common: bool = False
     operation: str = ""
 
     def of(self, operation: str) -> Purpose:
@@ -29,16 +31,16 @@ class Purpose:
 #: Valid requests.
 SHARED = Purpose("shared")
 #: Payouts.
-PAYOUTS = Purpose("payouts", funded=True)
+PAYOUTS = Purpose("payouts", funded=True, common=True)
 #: Resources that other tenants ask for.
 TENANT = Purpose("tenant", marked=True)
 SIBLING_TENANT = Purpose("sibling tenant", marked=True, business=True)
 #: Something to show for each read.
-POPULATED = Purpose("populated")
+POPULATED = Purpose("populated", common=True)
 #: Any number of resources, which no check changes.
-CREATED = Purpose("created")
+CREATED = Purpose("created", common=True)
 #: Lists whose elements are known.
-LISTS = Purpose("lists")
+LISTS = Purpose("lists", common=True)
 #: Bodies that a server may accept or refuse.
 HOSTILE = Purpose("hostile")
 #: Bodies that must be refused, and those of wallets: no wallet is there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -33,8 +34,9 @@ class Run(Sender):
         """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one. Checks that name the same share its contents.
 
-        A `fresh` one has resources of its own in a new account (for payouts: the funded one) and is not
-        shared. `below`: the check works below a beneficiary, so that the shared account will do."""
+        A `fresh` one has resources of its own in an account in which nothing is (for payouts: the funded one)
+        and is not shared: one that a check has created and left, or a new one. `below`: the check works below
+        a beneficiary, so that the shared account will do."""
         primary = self.target.primary
         if purpose.funded and owner == "primary" and primary.funded_account_id is not None:
             fixture = Account(self, account_id=primary.funded_account_id)
@@ -47,8 +49,14 @@ class Run(Sender):
                 customer_id=primary.other_customer_id if owner == "cousin" else None,
                 restyle=with_marks if purpose.marked else None,
                 business=purpose.business or (purpose.marked and owner == "secondary"),
+                vacant=owner != "cousin" and not purpose.marked,
             )
-        return fixture if fresh else self.cache.get((purpose, owner), lambda: fixture)
+        if fresh:
+            return fixture
+        key = (purpose, owner)
+        if purpose.common:
+            return self.cache.get(key, lambda: self.common.cache.get(key, lambda: fixture).seen_by(self))
+        return self.cache.get(key, lambda: fixture)
 
     def forget(self, purpose: Purpose) -> None:
         """Gives the next check of a purpose another account."""
@@ -70,8 +78,10 @@ class Account:
         customer_id: str | None = None,
         restyle: Restyle | None = None,
         business: bool = False,
+        vacant: bool = False,
     ) -> None:
         self.run = run
+        self._vacant = vacant
         self._business = business
         self._restyle = restyle
         self.client = run.client(organization)
@@ -81,14 +91,25 @@ class Account:
         self.cache = Cache()
         self._account_id = account_id
 
+    def seen_by(self, run: Run) -> Account:
+        """Returns the same account, with the same parts, for another lane to send requests to."""
+        other = copy.copy(self)
+        other.run, other.client = run, run.client(self.client.organization.name)
+        return other
+
     # ------------------------------------------------------------------ parts
 
     @property
     @once
     def account(self) -> Exchange:
-        """The exchange that created the account."""
+        """The exchange that created the account: for a `vacant` one, that of an account that a check left."""
+        vacant = self.run.common.vacant
         opening = call("createAccount", {"customer_id": self.customer_id}, self.body("createAccount"))
-        return self.run.accept(self.client, opening, "an account to work in")
+        if self._vacant and (left := vacant.take(self.client.organization.name, opening.path)):
+            return left
+        opened = self.run.accept(self.client, opening, "an account to work in")
+        vacant.occupy(opened)
+        return opened
 
     @property
     def account_id(self) -> str:

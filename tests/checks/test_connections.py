@@ -16,10 +16,10 @@ from conformance.checks import plan
 from conformance.judge.verdicts import Verdict
 from conformance.reference.core_messages import Response
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.transport import FRESH
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 from tests.support.runs import broken, judged, run_on
 from tests.support.wire import as_request, rendered, wire
 

@@ -16,12 +16,12 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.world.known_lists import large_list, small_list
 from conformance.world.lag import MOST_IN_VAIN
 from conformance.world.list_elements import LARGE
 from tests.faults.harness import LossyTransport, catch
 from tests.prove.selection import by_id
+from tests.support.in_process import InProcessTransport
 from tests.support.runs import broken, judged, run_on
 from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried

@@ -14,11 +14,11 @@ import pytest
 from conformance.checks import plan
 from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.client import RACERS
 from conformance.wire.transport import GATE, Gate
 from tests.faults.harness import LossyTransport
 from tests.prove.selection import by_id
+from tests.support.in_process import InProcessTransport
 from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
 

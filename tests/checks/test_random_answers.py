@@ -20,9 +20,9 @@ from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import exchange_record
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import failure_text
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 from tests.support.random_answers import RandomAnswers
 from tests.support.report_samples import to_plain
 from tests.support.runs import run_on

@@ -15,10 +15,10 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.world.run import Run
 from tests.faults.catalogue import refuse
+from tests.support.in_process import InProcessTransport
 from tests.support.running import cells, run_against
 from tests.support.runs import judged
 from tests.variants.choice import compose

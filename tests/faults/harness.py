@@ -19,10 +19,10 @@ from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Inconclusive
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
 from conformance.world.purposes import purpose_of
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 

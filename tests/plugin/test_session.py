@@ -22,9 +22,9 @@ from conformance.plugin import session
 from conformance.plugin.session import Interruption, Progress
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import Target, build
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 from tests.variants.hurry import hurried
 from tests.variants.networks import LimitedInFront
 from tests.variants.surroundings import Between

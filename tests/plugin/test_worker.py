@@ -15,11 +15,11 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.plugin.worker import NO_ANSWER, Worker
 from conformance.reference.app import Server
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
 from conformance.wire.messages import Call
 from conformance.world.purposes import AUTHENTICATION
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 from tests.support.mistakes import NoNonces
 from tests.support.report_samples import exchange
 from tests.support.report_samples import judged as judged_cell

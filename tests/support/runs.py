@@ -16,10 +16,10 @@ from conformance.judge.ledger import Ledger
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.store import Store
 from conformance.target.file import build
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 
 
 def run_on(

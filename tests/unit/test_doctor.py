@@ -18,10 +18,10 @@ from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import examine
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import served
 from conformance.target.file import build
 from conformance.wire.request_bytes import wire_target
+from tests.support.in_process import InProcessTransport
 from tests.support.running import write_target
 from tests.variants.surroundings import Between
 

@@ -12,9 +12,9 @@ from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 
 from .hurry import hurried
 from .variant import Variant

@@ -15,9 +15,9 @@ import httpx
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, seed, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import base_url, listen, serve, served
 from conformance.reference.store import Store
+from tests.support.in_process import InProcessTransport
 from tests.support.wire import Received, as_request, wire
 
 from .variant import Variant

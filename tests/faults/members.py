@@ -330,8 +330,6 @@ OPEN = {
     r"create\w+ \S+: \"\" ignored": "empty strings: refused, or taken for what is left out",
     rf" ({_SHORT}): a maximum -1": "a refusal of a short text says nothing",
     r" address\.\w+: null": "which members of an address are there is not shown (2.10)",
-    # Until a check judges updates that clear a field.
-    r"updateBeneficiary \S+: (null|\"\") ignored": "that it is refused, or clears the field, is implied",
     r"getAccountBalances ": "balances are values that others move",
     r"create(Payout|Payin) id: (cut|with a space)": "an id is opaque, and shown nowhere else",
     r" addresses\.address: (cut|in|with)": "a wallet's address is shown nowhere else",

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from conformance.contract.fields import request_fields
 from tests.specification import ADDRESS
 
 from .beneficiaries import (
@@ -335,6 +336,14 @@ faults["beneficiary.update-cleared"] |= {
         lambda record, value: {value: record.get(value)},
         lambda ctx, value: ctx.values.get(value, "not named") in (None, ""),
         each=(*_OPTIONAL, "first_name", "display_name"),
+    ),
+}
+
+faults["beneficiary.update-cleared"] |= {
+    "A PATCH of this field, which cannot be null, to null is answered as if it were left out.": seam(
+        "parse_body",
+        lambda usual, value: {name: each for name, each in usual().items() if (name, each) != (value, None)},
+        each=[field.name for field in request_fields("updateBeneficiary") if field.required],
     ),
 }
 

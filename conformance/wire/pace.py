@@ -122,6 +122,8 @@ class Pace:
 
     def fits(self, limit: Limit, number: int) -> bool:
         """True if so many more requests may be under way: as many as there are lanes, or a race."""
+        if not self._learns:
+            return True
         under_way = sum(each.under_way for each in (self.overall, *self.own.values()))
         return limit.fits(number) and (number > 1 or under_way < self.lanes)
 

@@ -244,3 +244,13 @@ def test_a_fixed_number_of_lanes_and_a_given_rate_stay() -> None:
     run = Simulation(SERVERS["30 ms"](), lanes=3)
     run.run()
     assert run.pace.lanes == run.most == 3 and run.pace.described() == []
+
+
+def test_a_pace_that_learns_nothing_holds_no_request_back() -> None:
+    pace = Pace(lanes=1, learns=False)
+    limits = [pace.enter(1, "listWallets", 1.0) for _ in range(3)]
+    refused: Any = Answer("listWallets", 0.1, True)
+    for limit in limits:
+        assert limit is pace.overall
+        pace.leave(limit, refused)
+    assert pace.overall.under_way == 0 and pace.described() == []

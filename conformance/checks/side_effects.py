@@ -11,6 +11,7 @@ the times of its requests."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections import Counter
@@ -163,8 +164,7 @@ class SideEffects:
             # No operation lists beneficiaries.
             return
         try:
-            first = self.round(sent)
-            looked = self._confirmed(first, again, rule == UNTOUCHED) if first.effect.doubtful else first
+            looked = self._looked(sent, again, rule == UNTOUCHED)
         except NotSeen as reason:
             if reason.look is None or self.at.usable(rule, reason.look):
                 looks = filter(None, [reason.look])
@@ -176,6 +176,18 @@ class SideEffects:
             self.at.expect(rule, expected, looked.effect.text, *proof)
         else:
             self.at.expect(rule, expected, "", *looked.after.looks, *looked.before.looks, *sent)
+
+    def _looked(self, sent: Sequence[Exchange], again: Again | None, of_refusals: bool) -> Round:
+        """The round of requests that were sent, confirmed where its effect is doubtful. Raises NotSeen."""
+        try:
+            first = self.round(sent)
+        except NotSeen:
+            if again is None or not self.traits.shared:
+                raise
+            # What the run itself adds meanwhile cannot be told apart in a long list.
+            with self.run.adders.alone():
+                first = self._repeated(again, of_refusals)
+        return self._confirmed(first, again, of_refusals) if first.effect.doubtful else first
 
     def judge_refused(self, what: str, answers: Sequence[Exchange], again: Again | None = None) -> None:
         """Judges that refused requests changed nothing; notes where some were not refused."""
@@ -313,16 +325,7 @@ class SideEffects:
         if again is None:
             raise NotSeen("what others do as well cannot be told from what requests do once")
 
-        def repeat() -> Round:
-            self.start()
-            repeated = again()
-            answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
-            accepted = next((answer for answer in answers if answer.succeeded), None)
-            if of_refusals and accepted is not None:
-                raise NotSeen(
-                    "which refused them before, accepted the requests when they came again", accepted
-                )
-            return self.round(answers)
+        repeat = functools.partial(self._repeated, again, of_refusals)
 
         def recurs() -> bool:
             begun = time.monotonic()
@@ -334,6 +337,16 @@ class SideEffects:
             with self.run.payers.alone():
                 return self._followed(repeat)
         return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
+
+    def _repeated(self, again: Again, of_refusals: bool) -> Round:
+        """Repeats the requests, which must all be refused if `of_refusals`. Raises NotSeen."""
+        self.start()
+        repeated = again()
+        answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
+        accepted = next((answer for answer in answers if answer.succeeded), None)
+        if of_refusals and accepted is not None:
+            raise NotSeen("which refused them before, accepted the requests when they came again", accepted)
+        return self.round(answers)
 
     def _followed(self, repeat: Callable[[], Round]) -> Round:
         """Returns the last repetition if money follows the requests and not a pause as long: one balance

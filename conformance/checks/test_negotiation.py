@@ -31,10 +31,13 @@ _BESIDE = (("Accept-Charset", "utf-16, iso-8859-1;q=0.5"), ("Accept-Encoding", "
 def _asking(at: Check) -> Iterator[tuple[tuple[str, str], ...]]:
     """Headers that ask for a form, those of each operation by turns."""
     turn = AuthProbes.turn
-    place = AuthProbes(at, proven=False)
+    place, traits = AuthProbes(at, proven=False), at.operation.traits
     for ahead, languages in enumerate((headers.WORDS, headers.SCRIPTS)):
         accept = turn(place, values(headers.ACCEPTED), 2 * ahead)
         language = turn(place, values(languages), ahead)
+        if languages is headers.WORDS and (traits.moves_money or traits.shows_balances):
+            # Amounts have decimals.
+            language = values(languages)[0]
         yield ("Accept", accept), ("Accept-Language", language), *(_BESIDE if ahead else ())
 
 

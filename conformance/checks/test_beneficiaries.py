@@ -81,11 +81,7 @@ def _disable(person: Beneficiary) -> Exchange:
 def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
     """Returns the beneficiaries to disable, by name, that the server accepts."""
     people = {_PLAIN: Beneficiary(at, fixture)}
-    try:
-        changed = Beneficiary(at, fixture, required_only(fixture))
-    except Inconclusive:
-        changed = Beneficiary(at, fixture)
-    people["a changed beneficiary"] = changed
+    people["a changed beneficiary"] = changed = Beneficiary(at, fixture)
     changes = [*all_changed(fixture), {"note": "Changed", "first_name": "Grace"}]
     answer = changed.patch_any(changes, "a change before it is disabled")
     if answer.succeeded:
@@ -93,7 +89,11 @@ def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
     if accepts(at.run, "createBeneficiary", "business"):
         business = accepted_body(fixture, "createBeneficiary", "business")
         people["a business"] = Beneficiary(at, fixture, business)
-    people["a beneficiary with a destination"] = payee = Beneficiary(at, fixture)
+    try:
+        payee = Beneficiary(at, fixture, required_only(fixture))
+    except Inconclusive:
+        payee = Beneficiary(at, fixture)
+    people["a beneficiary with a destination"] = payee
     payee.furnish(fixture)
     return people
 

@@ -103,7 +103,9 @@ def _strays(operation: str, body: Body) -> Iterator[Stray]:
         for member in field.members:
             inner = value.get(member) if isinstance(value, dict) else None
             for name, form in spellings(member).items() if inner is not None else ():
-                yield Stray(field.name, member, name, form, _other_member(member, inner), inside=True)
+                # Of a form of its own: a server may be strict about the whole body alone.
+                value_of = _other_member(member, inner)
+                yield Stray(field.name, member, name, f"{form}, in {field.name}", value_of, inside=True)
             for form, spelled in FLATTENED.items():
                 name = spelled(field.name, member)
                 yield Stray(field.name, member, name, form, _other_member(member, inner))
@@ -281,7 +283,8 @@ def test_update_under_other_names(at: Check) -> None:
         patch({}, portion, "members under other names alone")
     if not all(answer.succeeded for answer in answers):
         for form, portion in _in_turn([*_strays(at.operation.id, body)]):
-            patch({}, portion, f"names {form} alone")
+            objects = {each.field: body[each.field] for each in portion if each.inside}
+            patch(objects, portion, f"names {form} alone")
     later = person.read("the beneficiary after members under other names")
     expected = "a later read: members by their documented names only"
     at.expect(RULE, expected, _counted(at, later, body, strays), later)

@@ -141,6 +141,11 @@ faults["body.member-names"] |= {
         operations=("createBeneficiary", "updateBeneficiary"),
         each=("in any letter case", "in camel case", "with hyphens"),
     ),
+    "Unknown members are refused, but those of an address are read under other names.": seams(
+        {"parse_body": _in_objects, "check_together": lambda ctx, usual: (_no_others(ctx), usual())[1]},
+        operations=("createBeneficiary", "updateBeneficiary"),
+        each=("in any letter case", "with hyphens"),
+    ),
     "Members of an address are read from paths beside it, as of a form.": seam(
         "parse_body",
         _from_paths,

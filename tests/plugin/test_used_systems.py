@@ -18,6 +18,7 @@ empty = functools.cache(functools.partial(judged, 0, "oldest"))
 @pytest.mark.parametrize(("number", "order"), [(100, "oldest"), (3_500, "oldest"), (3_500, "hidden")])
 def test_accounts_of_a_used_system_are_judged_as_of_an_empty_one(number: int, order: str) -> None:
     before = empty(PART, other_customer=False)
+    assert before.status == 0
     assert problems(before, judged(number, order, PART, other_customer=False)) == []
 
 

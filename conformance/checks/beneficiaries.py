@@ -20,6 +20,7 @@ from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
+from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body
 
 #: Consecutive reads that must show a change: each process of a server may have a cache of its own.
@@ -74,6 +75,18 @@ class Beneficiary:
 
     def disable(self, purpose: str) -> Exchange:
         return self.at.send(call("disableBeneficiary", self.ids), purpose)
+
+
+def judge_taken(at: Check, rule: str, person: Beneficiary, answer: Exchange) -> bool:
+    """Judges that a valid change was accepted, unless a job of the server has disabled its beneficiary
+    meanwhile, as it may (section 3)."""
+    if answer.refused:
+        look = person.read("the beneficiary whose change was refused")
+        if look.get("status") in ("disabled", "inactive"):
+            reason = f"the beneficiary is {look.get('status')}, though nobody has disabled it"
+            at.unclear(rule, reason, answer, look, stop=refusal_of_valid(answer))
+            return False
+    return at.accepted(rule, answer)
 
 
 def required_only(fixture: Account) -> Body:

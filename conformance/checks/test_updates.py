@@ -14,6 +14,7 @@ from conformance.checks.beneficiaries import (
     judge_beneficiary,
     judge_change,
     judge_moved,
+    judge_taken,
     new_values,
     required_only,
     unreliable,
@@ -95,7 +96,7 @@ def test_updates_build_on_one_another(at: Check) -> None:
         wait_past(last.get("updated"), last.arrived)
         answer = person.patch_any(bodies, "one of three PATCHes in a row")
         body, what = answer.call.document, answer.purpose
-        if at.accepted("beneficiary.update", answer):
+        if judge_taken(at, "beneficiary.update", person, answer):
             judge_moved(at, "beneficiary.update-moves-updated", last, answer, what)
             expected, last = {**expected, **body}, answer
             person.stated |= body
@@ -163,7 +164,7 @@ def test_update_is_all_or_nothing(at: Check) -> None:
     what, note = "a valid PATCH after refused ones", samples.marker()
     valid = person.patch({"note": note}, what)
     names = {name for body in probes.values() for name in body} - {"note"}
-    if at.accepted("beneficiary.update", valid):
+    if judge_taken(at, "beneficiary.update", person, valid):
         at.member("beneficiary.update", valid, "note", note)
         if len(refused) == len(probes):
             # What a refused request has changed in memory may be stored with the next one.

@@ -4,7 +4,7 @@ spread over the path's ids moves the new resource elsewhere, and a nested one ta
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
@@ -188,6 +188,15 @@ def _one_by_one(members: Body) -> Iterator[tuple[str, Body]]:
         yield f"the {name} of", {name: value}
 
 
+def _name_all(at: Check, send: Callable[[Named, Body, str], Exchange]) -> None:
+    """Sends bodies that name each resource, by all its ids; where that is refused, by one after the other."""
+    for named in _named(at):
+        members = named.members()
+        if send(named, members, "all ids of").refused:
+            for what, each in _one_by_one(members):
+                send(named, each, what)
+
+
 @check(RULE, operations=OPERATION_SETS["create"])
 def test_create_that_names_what_exists(at: Check) -> None:
     """A create with the ids of an existing resource of the kind (an own one, a sibling account's, another
@@ -211,11 +220,7 @@ def test_create_that_names_what_exists(at: Check) -> None:
         _judge(at, named, answer, own)
         return answer
 
-    for named in _named(at):
-        members = named.members()
-        if create(named, members, "all ids of").refused:
-            for what, each in _one_by_one(members):
-                create(named, each, what)
+    _name_all(at, create)
 
 
 @check(RULE, operations=("updateBeneficiary",))
@@ -229,8 +234,4 @@ def test_update_that_names_what_exists(at: Check) -> None:
         _judge(at, named, answer, {*person.ids.values(), fixture.customer_id})
         return answer
 
-    for named in _named(at):
-        members = named.members()
-        if patch(named, members, "all ids of").refused:
-            for what, each in _one_by_one(members):
-                patch(named, each, what)
+    _name_all(at, patch)

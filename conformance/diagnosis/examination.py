@@ -88,10 +88,3 @@ class Examination:
     def stopped(self) -> Diagnosis | None:
         """The first diagnosis that keeps all checks from a verdict."""
         return next((diagnosis for diagnosis in self.diagnoses if diagnosis.stops), None)
-
-    # ------------------------------------------------------------------ measurements
-
-    @property
-    def latency(self) -> float:
-        """Minimum latency in seconds, without connecting; 0 without any answer."""
-        return min((each.elapsed for each in self.exchanges if each.status is not None), default=0.0)

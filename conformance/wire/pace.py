@@ -140,7 +140,8 @@ class Pace:
                 self._tell_apart(operation)
             else:
                 self._others += bool(self.refused) and operation not in self.refused
-                if exchange.status is not None and not raced and now - exchange.elapsed >= self._decided:
+                fresh = not raced and now - exchange.elapsed >= self._decided
+                if not self._fixed and fresh and exchange.status is not None:
                     self._observe(operation, exchange.elapsed, now)
             self._change.notify_all()
 
@@ -202,7 +203,7 @@ class Pace:
         self._answers += 1
         self._took += latency
         self._least += min(latency, lowest)
-        if not self._fixed and self._answers >= max(AT_LEAST, EACH * self.lanes):
+        if self._answers >= max(AT_LEAST, EACH * self.lanes):
             self._decide(self._took / max(self._least, 1e-6), now)
 
     def _decide(self, later: float, now: float) -> None:

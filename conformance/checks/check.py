@@ -9,7 +9,7 @@ judges:
 
 It runs once on each operation of its first rule (spec/rules.yaml). It states what it expected and what it
 got, in one cell for each cited rule; the run decides. An answer that says nothing about a rule
-(none, 5xx, rate limited) is set aside: others judge it. A check that waits is a generator, which yields the
+(none, 5xx, rate limited) leaves it inconclusive. A check that waits is a generator, which yields the
 seconds that must pass at least before it continues, while other checks run."""
 
 from __future__ import annotations
@@ -192,13 +192,15 @@ class Check:
         cause: str = "",
         remedy: str = "",
         stop: Inconclusive | None = None,
+        choice: bool = False,
     ) -> None:
-        """Notes why a probe could not be judged. `remedy` is what the user can do; the cause and remedy of
-        `stop`, the exception behind it, replace those given."""
+        """Notes why a probe could not be judged, which leaves the rule inconclusive; where it is the server's
+        `choice`, only if the check judged nothing else. `remedy` is what the user can do; the cause and
+        remedy of `stop`, the exception behind it, replace those given."""
         if stop is not None:
             cause, remedy = stop.cause, stop.remedy
         numbers = tuple(exchange.number for exchange in exchanges)
-        self.cells[rule].unclear.append(Unclear(reason, cause, remedy, numbers))
+        self.cells[rule].unclear.append(Unclear(reason, cause, remedy, numbers, choice))
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server; others may."""
@@ -243,7 +245,11 @@ class Check:
             control = self.send(renewed(usual), "the same request in its usual form")
             if not control.succeeded:
                 reason = f"in its usual form it was answered {control.described()}, too"
-                self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
+                stop, choice = (
+                    refusal_of_valid(control),
+                    control.refused and not control.refused_authentication,
+                )
+                self.unclear(rule, reason, answer, control, stop=stop, choice=choice)
                 return
         self.accepted(rule, answer)
 

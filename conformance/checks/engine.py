@@ -340,7 +340,7 @@ class Engine:
             at.expect(control.rule, *judgement)
         if broken or (other.refused and other.described() == answer.described()):
             lost = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
-            at.unclear(reason.rule, lost, answer, other, cause=control.rule)
+            at.unclear(reason.rule, lost, answer, other, cause=control.rule, choice=not broken)
             return True
         return False
 

@@ -101,7 +101,7 @@ class Filtered:
         `refusable`. list.complete judges unknown elements."""
         exchange = self.send(filters, what, behind)
         if refusable and exchange.refused:
-            self.at.unclear(rule, f"{what}, was refused", exchange)
+            self.at.unclear(rule, f"{what}, was refused", exchange, choice=True)
         else:
             self.judge(rule, filters, exchange, what, behind)
 

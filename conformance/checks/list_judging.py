@@ -12,7 +12,7 @@ from conformance.checks.check import Check
 from conformance.contract.operations import response_schema
 from conformance.contract.traits import traits_of
 from conformance.judge import outcomes, paging
-from conformance.judge.comparison import MOVING, objects, same, same_instant, show
+from conformance.judge.comparison import MOVING, identifiers, objects, same, same_instant, show
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import (
@@ -203,5 +203,7 @@ def shown_as_created(what: str, name: str, page: Exchange, origin: Exchange) -> 
     values = [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
     expected = f"{name} of {what} as its create answered it: {show(answered)}"
     if not values:
-        return expected, Unclear("the list does not show what was created"), page, origin
+        there = origin.get("id") in (identifiers(items) or ())
+        reason = f"the list does not show {name if there else 'what was created'}"
+        return expected, Unclear(reason, choice=there), page, origin
     return expected, "" if _as_created(name, values[0], origin) else show(values[0]), page, origin

@@ -24,7 +24,8 @@ class Rounds:
 
     A round is spoilt, and another one follows, where a request was rate limited (429, or 503 with
     Retry-After; after the wait, as such a request may have used its nonce), where what it names was too new
-    to be found, or where no two requests overlapped. Answers of a spoilt round may be judged all the same.
+    to be found, where no two requests overlapped, or where something of it could not be judged. Answers of a
+    spoilt round may be judged all the same; what of it was unclear counts if no other takes its place.
 
         for number in rounds:
             answers = rounds.race(calls, "simultaneous ...")
@@ -43,8 +44,10 @@ class Rounds:
         whole = spoilt = 0
         while whole < self.count or self._go_on():
             self.spoilt, self._limited = False, None
+            unclear = {rule: len(cell.unclear) for rule, cell in self.at.cells.items()}
             yield whole
-            if not self.spoilt:
+            new = any(len(cell.unclear) > unclear[rule] for rule, cell in self.at.cells.items())
+            if not self.spoilt and not new:
                 whole += 1
                 continue
             spoilt += 1
@@ -52,6 +55,8 @@ class Rounds:
                 return
             if self._limited is not None and not self.at.run.retry.wait_out(self._limited, spoilt):
                 return
+            for rule, cell in self.at.cells.items():
+                del cell.unclear[unclear[rule] :]
 
     def _go_on(self) -> bool:
         """True if one rule is run alone, which takes time until its race shows."""
@@ -60,9 +65,10 @@ class Rounds:
         self._last = now
         return run.patience > 0 and not any(cell.violations for cell in self.at.cells.values())
 
-    def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
-        """Sends the calls of this round simultaneously; returns their exchanges in order."""
-        answers, run = self.at.race(calls, purpose), self.at.run
+    def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
+        """Sends the calls of this round simultaneously, as `Check.race` does; returns their exchanges in
+        order."""
+        answers, run = self.at.race(calls, purpose, organizations), self.at.run
         self._limited = next((answer for answer in answers if answer.throttled), None)
         self.spoilt = self._limited is not None or simultaneous(answers) < 2
         if late := [answer for answer in answers if run.too_new(answer)]:
@@ -88,7 +94,8 @@ def moved_by_more(looks: Sequence[Exchange], operation: str, most: int) -> Got:
     to the most."""
     before, after, end = (amounts(look.get("balances")) or {} for look in looks)
     if not before or not after or not end:
-        return Unclear("the balances are not shown")
+        empty = all(look.succeeded and look.get("balances") == [] for look in looks)
+        return Unclear("the balances are not shown", choice=empty)
     first, single = movement(operation, before, after), movement(operation, after, end)
     for member, amount in single.items():
         if first.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, most + 1)]:

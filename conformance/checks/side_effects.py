@@ -59,13 +59,15 @@ def owner(fixture: Account) -> str:
 
 
 class NotSeen(Exception):
-    """Raised where a snapshot does not show what it was taken for: the answer that prevents it, if any, and
-    what a user can do."""
+    """Raised where a snapshot does not show what it was taken for: the answer that prevents it, if any, what
+    a user can do, and whether it is the server's choice (`Unclear`)."""
 
-    def __init__(self, reason: str, look: Exchange | None = None, remedy: str = "") -> None:
+    def __init__(
+        self, reason: str, look: Exchange | None = None, remedy: str = "", *, choice: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = f"{look.operation}, {reason}" if look is not None else reason
-        self.look, self.remedy = look, remedy
+        self.look, self.remedy, self.choice = look, remedy, choice
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class SideEffects:
         except NotSeen as reason:
             if reason.look is None or self.at.usable(rule, reason.look):
                 looks = filter(None, [reason.look])
-                self.at.unclear(rule, reason.reason, *looks, remedy=reason.remedy)
+                self.at.unclear(rule, reason.reason, *looks, remedy=reason.remedy, choice=reason.choice)
             return
         expected = f"no effect of {what}"
         if looked.effect:
@@ -244,7 +246,7 @@ class SideEffects:
         if money is None:
             raise _hidden(look)
         if money == {} and self.traits.draws_on_funds:
-            raise NotSeen("by which payouts are watched, shows no balance", look, _FUNDED)
+            raise NotSeen("by which payouts are watched, shows no balance", look, _FUNDED, choice=True)
         return Snapshot([look], money)
 
     def _resource(self) -> Snapshot:

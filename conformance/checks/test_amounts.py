@@ -176,6 +176,7 @@ def _judge_amount(at: Check, fixture: Account, answer: Exchange) -> None:
                 answer,
                 remedy="Name the currency in [samples.payout_destination.bank_account]: "
                 "USD if it can be had.",
+                choice=True,
             )
 
 

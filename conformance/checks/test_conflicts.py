@@ -102,7 +102,7 @@ def _judge_conflicts(at: Check, conflicts: Sequence[_Conflict]) -> list[Exchange
             alone = original.with_fresh_key(body)
             if not alone.succeeded:
                 reason = f"{what}: such a body is refused with a fresh key, too ({alone.described()})"
-                at.unclear(RULE, reason, answer, alone)
+                at.unclear(RULE, reason, answer, alone, choice=alone.refused)
                 continue
             answers.append(alone)
         at.refused(RULE, answer, 0, *CONFLICT, original.exchange)

@@ -287,7 +287,7 @@ def _judge_same(at: Check, page: Page, explicit: Exchange, what: str, before: Se
     omitted = page_of(at.send(page.exchange.call, f"{what} again"))
     if again is None or again.ids != expected.ids or omitted is None or omitted.ids != page.ids:
         reason = f"what {explicit.call.query} shows changes"
-        at.unclear("list.defaults", reason, explicit, cause="list.stable")
+        at.unclear("list.defaults", reason, explicit, cause="list.stable", choice=True)
     else:
         sentence = f"{what}: the {len(expected.items)} items of {explicit.call.query}"
         at.expect("list.defaults", *paging.same_each_time(sentence, [expected, page]))

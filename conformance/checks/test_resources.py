@@ -308,7 +308,8 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
         patch = answer.call.document
         if texts is precise:
             judge_members(at, exact, answer, {name: patch[name] for name, _ in texts if name in patch})
-            judge_last_words(at, rule, answer, texts, f"{what}, with what stands behind them")
+            sent_texts = [place for place in texts if place[0] in patch]
+            judge_last_words(at, rule, answer, sent_texts, f"{what}, with what stands behind them")
         else:
             changed |= patch
             judge_members(at, rule, answer, changed)

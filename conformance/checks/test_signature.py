@@ -185,7 +185,8 @@ def test_query_is_signed(at: Check) -> None:
             answer = engine.send(engine.call(case), case.name)
             if not at.usable(rule, answer) or answer.refused_authentication:
                 reason = f"{name} was answered {valid.described()}"
-                at.unclear(rule, reason, valid, cause="auth.query-as-sent")
+                choice = valid.refused and not valid.refused_authentication
+                at.unclear(rule, reason, valid, cause="auth.query-as-sent", choice=choice)
             else:
                 engine.judge(case, answer)
     unsent = Auth(signed_target=f"{engine.target()}?{sent}")

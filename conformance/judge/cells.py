@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from conformance._records import Count, says
-from conformance._text import told_apart
+from conformance._text import count, told_apart
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
@@ -31,7 +31,7 @@ EVERY_RESPONSE = "every response"
 NO_OCCASION = Unclear("the check had no occasion to judge this rule")
 
 #: The reason where only others than its checks judged a rule.
-BY_THE_WAY = Unclear("no check of the rule judged it: it held where it was judged by the way")
+BY_THE_WAY = "no check of the rule judged it: it held where it was judged by the way"
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -80,8 +80,9 @@ class Reach(msgspec.Struct, frozen=True):
 class Cell(msgspec.Struct):
     """One rule on one operation: the judgements of a check, or of all checks of a run, which add up.
 
-    A violation decides its verdict; else what could not be judged; else what checks of the rule judged. What
-    is judged by the way, on answers to other checks, can break a rule, never prove it.
+    A violation decides its verdict; else a probe that could not be judged, though others were; else what
+    checks of the rule judged. What is judged by the way, on answers to other checks, can break a rule, never
+    prove it.
     """
 
     rule: Annotated[str, says("Id of the rule.")]
@@ -101,6 +102,7 @@ class Cell(msgspec.Struct):
     violations: Annotated[list[Violation], says("The first violations of each check.")] = []
     unclear: Annotated[list[Unclear], says("Why checks could not judge it.")] = []
     no_occasion: Annotated[Unclear | None, says("Why a check had no occasion; then others decide.")] = None
+    beside: Annotated[list[str], says("Why probes of a rule that held show nothing on this server.")] = []
     absent: Annotated[str, says("What the rule is about, where the target file declares it absent.")] = ""
     proof: Annotated[list[int], says("Exchanges of judgements that held, by number.")] = []
     observations: Annotated[dict[str, str], says("Open question -> what the server does.")] = {}
@@ -175,11 +177,12 @@ class Cell(msgspec.Struct):
             cell.judged, cell.looks, cell.absent = 0, 0, stop.reason if stop else self.absent
         elif stop is not None:
             cell.unclear = [Unclear(stop.reason, stop.cause, stop.remedy, tuple(sent[-2:]))]
+        elif spoilt := [each for each in self.unclear if not (each.choice and self.judged)]:
+            cell.unclear = spoilt[:1]
         elif self.judged:
             cell.proof = [] if by_the_way else list(dict.fromkeys(self.proof))
-        elif self.unclear:
-            cell.unclear = self.unclear[:1]
-        else:
+            cell.beside = list(dict.fromkeys(each.reason for each in self.unclear))[:VIOLATIONS]
+        elif not by_the_way:
             cell.no_occasion = self.no_occasion or NO_OCCASION
         return cell.decide()
 
@@ -198,6 +201,7 @@ class Cell(msgspec.Struct):
             self.reached(other.reach.far, other.reach.words)
         self.violations = _bounded([*self.violations, *other.violations])
         self.unclear = list(dict.fromkeys([*self.unclear, *other.unclear]))[:VIOLATIONS]
+        self.beside = list(dict.fromkeys([*self.beside, *other.beside]))[:VIOLATIONS]
         if self.no_occasion is None or not self.no_occasion.remedy:
             self.no_occasion = other.no_occasion or self.no_occasion
         self.absent, self.known = self.absent or other.absent, self.known or other.known
@@ -220,14 +224,17 @@ class Cell(msgspec.Struct):
         elif self.looks:
             self.verdict = Verdict.OBSERVED if level is Level.OPEN else Verdict.PASSED
             of_responses = f"judged on {self.judged:,} answers" * (self.checks == [EVERY_RESPONSE])
-            self.summary = self.reach.words if self.reach else of_responses
+            beside = f"{count(len(self.beside), 'probe')} could not be judged: " if self.beside else ""
+            parts = (self.reach.words if self.reach else of_responses, beside + "; ".join(self.beside[:1]))
+            self.summary = "; ".join(filter(None, parts))
             # Others had the occasion.
             self.absent, self.no_occasion = "", None
         elif self.absent:
             self.verdict, self.summary = Verdict.NOT_APPLICABLE, self.absent
+        elif self.no_occasion:
+            self.verdict, self.summary = Verdict.INCONCLUSIVE, self.no_occasion.reason
         else:
-            unjudged = BY_THE_WAY if self.judged else Unclear("")
-            self.verdict, self.summary = Verdict.NOT_RUN, (self.no_occasion or unjudged).reason
+            self.verdict, self.summary = Verdict.NOT_RUN, BY_THE_WAY * bool(self.judged)
         return self
 
     def cleaned(self, text: Callable[[str], str]) -> Cell:
@@ -245,6 +252,7 @@ class Cell(msgspec.Struct):
             violations=violations,
             unclear=[reason(each) for each in self.unclear],
             no_occasion=self.no_occasion and reason(self.no_occasion),
+            beside=[text(each) for each in self.beside],
             observations={text(question): text(answer) for question, answer in self.observations.items()},
         ).decide()
 

@@ -28,12 +28,17 @@ NOTHING_SHOWN = "no answer holds a value that the rule is about"
 
 
 class Unclear(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Answers do not show whether an expectation holds."""
+    """Answers do not show whether an expectation holds: a look was spoilt, a request was not answered, or, as
+    the server's `choice`, there is nothing to expect."""
 
     reason: Annotated[str, says("Why they do not.")]
     cause: Annotated[str, says("The rule whose violation may be behind it.")] = ""
     remedy: Annotated[str, says("What the user can do so that it can be judged.")] = ""
     exchanges: Annotated[tuple[int, ...], says("The exchanges behind it, by number.")] = ()
+    choice: Annotated[
+        bool,
+        says("The server, or the target file, chose what the rule leaves open: no gap beside other probes."),
+    ] = False
 
 
 #: What was got: empty if the expectation holds.
@@ -109,7 +114,8 @@ def authenticated(what: str, exchange: Exchange) -> Judgement:
     """Passed authentication, whatever the answer; a 401 of another error type is unclear."""
     expected = f"{what}: accepted by authentication"
     if exchange.refused_otherwise and not unusable(exchange):
-        return expected, Unclear(f"{exchange.purpose} was answered {exchange.described()}"), exchange
+        reason = f"{exchange.purpose} was answered {exchange.described()}"
+        return expected, Unclear(reason, choice=True), exchange
     return expected, _answer(not exchange.refused_authentication, exchange), exchange
 
 
@@ -142,7 +148,7 @@ def documented(what: str, rule: str, operation: str, exchanges: Sequence[Exchang
             got = "; ".join(f"{each.pointer or 'the body'}: {each.message}" for each in broken[:5])
             return what, got, exchange
     if not any(rule in response_rules(operation, exchange.document) for exchange in exchanges):
-        return what, Unclear(NOTHING_SHOWN), *exchanges
+        return what, Unclear(NOTHING_SHOWN, choice=True), *exchanges
     return what, "", *exchanges
 
 

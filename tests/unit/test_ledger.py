@@ -23,6 +23,8 @@ def cell(rule: str = REQUIRED, **changes: Any) -> Cell:
 
 SENTENCE = "a walk: a refusal (4xx)"
 
+REFUSED = Unclear("refused", choice=True)
+
 
 # ---------------------------------------------------------------------- conclusions
 
@@ -30,11 +32,14 @@ SENTENCE = "a walk: a refusal (4xx)"
 @pytest.mark.parametrize(
     ("cell", "stop", "verdict", "summary"),
     [
-        (cell(), None, "not run", "the check had no occasion to judge this rule"),
+        (cell(), None, "inconclusive", "the check had no occasion to judge this rule"),
         (cell(judged=1), None, "passed", ""),
         (cell(OPEN, judged=1), None, "observed", ""),
         (cell(unclear=[Unclear("no answer")]), None, "inconclusive", "no answer"),
-        (cell(unclear=[Unclear("no answer")], judged=1), None, "passed", ""),
+        (cell(unclear=[Unclear("no answer")], judged=1), None, "inconclusive", "no answer"),
+        (cell(unclear=[REFUSED]), None, "inconclusive", "refused"),
+        (cell(unclear=[REFUSED], judged=1), None, "passed", "1 probe could not be judged: refused"),
+        (cell(unclear=[REFUSED, Unclear("no answer")], judged=1), None, "inconclusive", "no answer"),
         (cell(absent="no payouts"), None, "not applicable", "no payouts"),
         (cell(judged=1), Inconclusive("lost"), "inconclusive", "lost"),
         (cell(judged=1), NotApplicable("no payouts"), "not applicable", "no payouts"),

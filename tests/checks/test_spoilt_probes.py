@@ -1,0 +1,65 @@
+"""A probe whose look was spoilt does not pass beside another one that looked: it is repeated, or inconclusive
+in the end. What the server's choice leaves without anything to judge is said beside the pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.checks import load_checks
+from conformance.checks.check import run_check
+from conformance.checks.side_effects import UNDISTURBED
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Verdict
+from conformance.reference.behaviour import Behaviour
+from tests.faults.catalogue import load
+from tests.support.runs import run_on
+from tests.variants.choice import compose
+from tests.variants.hurry import hurried
+from tests.variants.jobs import OthersPay
+from tests.variants.replicas import elements_behind
+
+
+def faulty(sentence: str, operation: str, *choices: type[Behaviour]) -> Behaviour:
+    """A faulty server that has these choices as well."""
+    fault = next(each for each in load() if each.kind.startswith(sentence) and each.operation == operation)
+    made = fault.make()
+    made.__class__ = type("Both", (*choices, type(made)), {})
+    return made
+
+
+def judged(behaviour: Behaviour, check: str, operation: str, rule: str) -> Cell:
+    with hurried():
+        cells, _ = run_check(load_checks()[check], operation, run_on(behaviour))
+    return next(cell for cell in cells if cell.rule == rule)
+
+
+REPLAY = ("test_idempotency.test_replay", "createPayout", "idempotency.replay")
+WALLETS = ("test_races.test_one_wallet", "createWallet", "wallet.race")
+
+
+def test_a_look_at_money_that_others_spoil_is_inconclusive_though_another_probe_held() -> None:
+    again = "A repeated request is answered with the original response, and performed again"
+    cell = judged(faulty(again, "createPayout", OthersPay), *REPLAY)
+    assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, UNDISTURBED)
+    assert cell.looks, "else nothing was judged beside it"
+    assert judged(faulty(again, "createPayout"), *REPLAY).verdict is Verdict.FAILED
+
+
+def test_wallets_are_looked_for_until_they_show() -> None:
+    two = "Of several simultaneous creates of one pair all but one are refused, but all are listed"
+    cell = judged(faulty(two, "createWallet", elements_behind), *WALLETS)
+    assert cell.verdict is Verdict.FAILED
+    assert judged(compose(elements_behind), *WALLETS).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("operation", ["createAccount", "createPayoutDestination", "createWallet"])
+def test_what_is_created_is_looked_for_in_lists_until_it_shows(operation: str) -> None:
+    check = "test_ownership.test_server_owned_fields_on_create"
+    cell = judged(compose(elements_behind), check, operation, "create.server-owned")
+    assert (cell.verdict, cell.summary) == (Verdict.PASSED, "")
+
+
+def test_what_the_target_chooses_is_said_beside_the_pass() -> None:
+    cell = judged(Behaviour(), "test_tenancy.test_foreign_parent", "createPayout", "refusal.changes-nothing")
+    assert cell.verdict is Verdict.PASSED
+    assert cell.summary.startswith("1 probe could not be judged: getAccountBalances")

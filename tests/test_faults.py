@@ -1,14 +1,23 @@
-"""Makes each check fail by each of its rules; `python -m tests.prove faults` catches each faulty server."""
+"""Faulty servers are caught: of each rule on each operation, in each field, by each check.
+
+`python -m tests.prove faults` catches each of them.
+"""
 
 from __future__ import annotations
+
+import functools
+import zlib
 
 import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.contract.rules import RULES, Level
-from tests.faults.catalogue import load
-from tests.faults.harness import run_on_fault
+from tests.faults.catalogue import Fault, load
+from tests.faults.harness import catch, run_on_fault
+from tests.faults.members import bugs, opened
+
+pytestmark = pytest.mark.usefixtures("quiet", "no_waiting")
 
 JUDGING = [
     pytest.param(check.name, rule, id=f"{check.name}-{rule}")
@@ -17,9 +26,69 @@ JUDGING = [
     if RULES[rule].level is not Level.OPEN
 ]
 
+#: Each rule on each of its operations.
+CELLS = [
+    pytest.param(rule.id, operation, id=f"{rule.id}-{operation}")
+    for rule in RULES.values()
+    if rule.level is not Level.OPEN
+    for operation in rule.operations
+]
+
+
+def _drawn(faults: list[Fault]) -> list[Fault]:
+    """Faults in an order that their ids give."""
+    return sorted(faults, key=lambda fault: zlib.crc32(fault.id.encode()))
+
+
+@functools.cache
+def _by_cell() -> dict[tuple[str, str], list[Fault]]:
+    cells: dict[tuple[str, str], list[Fault]] = {}
+    for fault in load():
+        cells.setdefault((fault.rule, fault.operation), []).append(fault)
+    return cells
+
+
+def _in_fields() -> list[Fault]:
+    """One mistake for each field of each operation."""
+    fields: dict[tuple[str, ...], list[Fault]] = {}
+    for fault in load():
+        if fault.member:
+            fields.setdefault(fault.group, []).append(fault)
+    return [_drawn(those)[0] for those in fields.values()]
+
+
+@pytest.mark.parametrize(("rule", "operation"), CELLS)
+def test_a_fault_of_the_rule_is_caught_on_the_operation(rule: str, operation: str) -> None:
+    faults = _by_cell().get((rule, operation), [])
+    assert faults, f"no row of faults[{rule!r}] in tests/faults/ breaks it there"
+    own = [fault for fault in _drawn(faults) if not fault.member]
+    if own:
+        assert catch(own[0]).shows(own[0]), own[0].id
+    else:  # A mistake in a member may break another rule instead.
+        assert any((rule, operation) in catch(fault).broken for fault in _drawn(faults)[:20])
+
+
+@pytest.mark.parametrize("fault", _in_fields(), ids=lambda fault: fault.id)
+def test_a_mistake_in_a_field_is_caught(fault: Fault) -> None:
+    outcome = catch(fault)
+    assert outcome.shows(fault) or not outcome.effect, "no check sees it"
+
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quiet", "no_waiting")
+@pytest.mark.parametrize(
+    "fault",
+    [bug for bug in bugs() if (bug.operation, bug.description, bug.member) in opened()],
+    ids=lambda fault: fault.id,
+)
+def test_what_is_open_is_caught_by_no_check(fault: Fault) -> None:
+    assert not catch(fault).shows(fault)
+
+
+def test_only_servers_are_open() -> None:
+    assert opened().keys() <= {(bug.operation, bug.description, bug.member) for bug in bugs()}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "rule"), JUDGING)
 def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: str) -> None:
     check = load_checks()[name]

@@ -42,6 +42,10 @@ SHOWN_LATER = tuple(
 )
 
 
+#: A function of a row.
+Call = Callable[..., Any]
+
+
 class Faulty(Behaviour):
     """The reference server, broken on `operation`; `value` distinguishes the kinds that `each` makes.
 
@@ -61,12 +65,44 @@ class Faulty(Behaviour):
         return ctx.operation == self.operation
 
 
+#: operationId, or "" for all; seam; its other result, of the server, the context, the usual result and the
+#: arguments of the seam.
+Part = tuple[str, str, Callable[..., Any]]
+
+
+class Changed(Faulty):
+    """The reference server with other results of some seams; counts those that differ, of the last part."""
+
+    everywhere = True
+
+    def __init__(self, operation: str = "", value: Sequence[Part] = ()) -> None:
+        super().__init__(operation, value)
+        self.effects, self.values = 0, list[Any]()
+        for part in value:
+            setattr(self, part[1], self._overriding(getattr(self, part[1]), *part, part is value[-1]))
+
+    def _overriding(self, usual: Call, operation: str, _: str, change: Call, counts: bool) -> Call:
+        def override(ctx: Context, *others: Any) -> Any:
+            result = usual(ctx, *others)
+            changed = change(self, ctx, result, *others) if operation in ("", ctx.operation) else result
+            self.effects += counts and changed != result
+            return changed
+
+        return override
+
+    def another(self, value: Any) -> Any:
+        """Returns the last value that was another one."""
+        self.values.append(value)
+        return next((each for each in reversed(self.values) if each != value), value)
+
+
 @dataclass(frozen=True)
 class Fault:
     """A faulty server: the rule that it breaks, the operation, and the way.
 
     `kind` is its sentence, with the value that distinguishes it from others of the sentence. `also` names
-    rules that necessarily break with it.
+    rules that necessarily break with it. One that an operator makes of a `member` may break any other rule
+    instead, or have no effect. `group` is what a sample has one of.
     """
 
     rule: str
@@ -76,6 +112,19 @@ class Fault:
     behaviour: type[Faulty]
     value: Any = None
     also: tuple[str, ...] = ()
+    member: str = ""
+    by_field: bool = False
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """Of what a sample has one: a kind; of the kinds that repeat one mistake for each field and way, a
+        field of an operation."""
+        if self.member:
+            return self.operation, self.member
+        if self.by_field:
+            label = self.kind.removeprefix(f"{self.description.removesuffix('.')}: ")
+            return self.rule, self.operation, label.partition(" ")[0]
+        return self.rule, self.kind
 
     @property
     def id(self) -> str:
@@ -114,9 +163,6 @@ class Only:
 #: A refusal, its kind, or its status, type and code as words.
 Error = Refusal | str
 
-#: A function of a row.
-Call = Callable[..., Any]
-
 
 def _register(
     rules: Iterable[str],
@@ -125,11 +171,13 @@ def _register(
     operations: Iterable[str] | None = None,
     each: Values | Callable[[str], Values] | None = None,
     also: tuple[str, ...] = (),
+    by_field: bool = False,
 ) -> None:
     """Registers a behaviour as a fault of each rule, on all or the given operations.
 
-    `each` has the values of several kinds, with or without names, or makes them for an operation. Raises
-    KeyError for an unknown rule, and ValueError if no operation is left."""
+    `each` has the values of several kinds, with or without names, or makes them for an operation; `by_field`
+    is true if they repeat one mistake and begin with the name of a field. Raises KeyError for an unknown
+    rule, and ValueError if no operation is left."""
     _confine(behaviour)
     sentence = description.removesuffix(".")
     for rule in rules:
@@ -139,7 +187,9 @@ def _register(
         for operation in chosen:
             for label, value in _values(each(operation) if callable(each) else each, operation):
                 kind = f"{sentence}: {label}" if label else sentence
-                FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
+                FAULTS.append(
+                    Fault(rule, operation, kind, description, behaviour, value, also, by_field=by_field)
+                )
 
 
 @dataclass(frozen=True)

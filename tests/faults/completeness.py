@@ -6,20 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Only, faults, seam, seams
 from .paging import LONG_LISTS
 from .resources import paid
 from .rows import (
-    MISSING,
     after,
     another,
-    each_of,
     item,
     on_pages,
-    others,
     page,
     stale,
     succeeded,
@@ -216,9 +212,6 @@ faults["list.complete"] |= {
     "Each third list is the one that its process has read first.": third(
         lambda self, ctx, shown: self.state.setdefault(ctx.request.target, shown), operations=_SHORT
     ),
-    "This member of an item is not what the create answered.": item.changes(
-        others(lambda operation: ITEM_FIELDS[KINDS[operation]], but=("id", "object", "status")), nulls=True
-    ),
     "From the second page on created is a second later.": item.sets(
         lambda self, ctx, record: {"created": self.timestamp_text(ctx, record["created"] + 1_000_000)},
         lambda ctx: ctx.listing.page > 1,
@@ -250,17 +243,6 @@ faults["list.complete"] |= {
 
 # ---------------------------------------------------------------------- members of items
 
-_PLAIN = ("name", "label", "currency", "network", "country", "payout_method", "is_default")
-
-
-def _item_members(operation: str) -> list[str]:
-    """Returns the required members of a list item, some of which may be null."""
-    optional = {
-        "listPayoutDestinations": {"label", "network", "account_number_last4"},
-        "listAccounts": {"object"},
-    }.get(operation, ())
-    return [name for name in ITEM_FIELDS[KINDS[operation]] if name not in optional]
-
 
 def _last_without(self: Any, ctx: Context, listing: Listing) -> list[Any]:
     """Returns the items of a page, of which the last one lacks its name or currency."""
@@ -277,14 +259,6 @@ faults["list.wallet-items"] |= {
 
 faults["list.item-fields"] |= {
     # Ids, constants, statuses and timestamps are covered by the format rules.
-    "A documented member of an item is missing, or of another type.": item.changes(
-        each_of(_item_members, {"missing": MISSING}),
-        each_of(
-            lambda operation: [name for name in _item_members(operation) if name in _PLAIN], (None, 12345)
-        ),
-        each_of("label network", [12345], ["listPayoutDestinations"]),
-        nulls=True,
-    ),
     "The last item of a page lacks its name or currency.": seam("items", _last_without),
     "The items are ids.": seam("items", lambda listing: [record["id"] for record in listing.records]),
     "The elements of some pages lack their created.": on_pages(

@@ -288,6 +288,7 @@ faults["http.no-server-error"] |= {
         }
     ),
     "A value of this field is answered with 500.": crashing(
+        by_field=True,
         operations=BODIES,
         each=lambda operation: {
             kind: lambda ctx, path=path, test=test: test(_at(ctx, path))

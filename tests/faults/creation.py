@@ -8,32 +8,15 @@ from decimal import Context as DecimalContext
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS
 
 from .bodies import MONEY, OTHERS, asks
 from .catalogue import by_name, faults, seam
-from .fields import of_the_query
 from .formats import PAYMENTS, members
 from .races import NotAtomic, pause
-from .resources import echoed
-from .rows import adding, after, document, each_of, inside, lacking, other, other_end, others, store
+from .rows import adding, after, document, each_of, other, other_end, others, store
 from .texts import LOSSES
-
-
-def _droppable(operation: str) -> list[str]:
-    nullable = {"title", "middle_name", "company_name", "tax_id", "note", "label", "network"}
-    kind = KINDS[operation]
-    return [
-        name
-        for name in echoed(operation)
-        if name in nullable
-        and not (
-            (name == "label" and kind != "payout_destination") or (name == "network" and kind == "wallet")
-        )
-    ]
 
 
 def changed_address(fields: Mapping[str, Any], **members: Any) -> dict[str, Any]:
@@ -141,13 +124,6 @@ def _of_the_last_asked(self: Any, ctx: Context) -> Fields:
 
 
 faults["create.echo"] |= {
-    "The query replaces the body.": adding("parse_body", of_the_query, operations=OPERATION_SETS["create"]),
-    "This member of the answer is not what was sent.": document.changes(
-        others(echoed, but=("beneficiary_id", "payout_destination_id", "amount")),
-        others(inside("address", ADDRESS), ["createBeneficiary"]),
-        test=lambda ctx, value: value[0].partition(".")[0] in ctx.body,
-        nulls=True,
-    ),
     "This member of a large payment's answer is another one.": document.changes(
         others("account_id currency", PAYMENTS),
         others("beneficiary_id payout_destination_id", ["createPayout"]),
@@ -170,12 +146,6 @@ faults["create.echo"] |= {
     ),
     "A payment in yen is shown as one in dollars.": document.sets(
         {"currency": "USD"}, lambda shown: shown["currency"] == "JPY", operations=PAYMENTS
-    ),
-    "This optional field is not kept.": seam(
-        "kept_fields",
-        lambda value, usual: lacking(usual(), value),
-        operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
-        each=_droppable,
     ),
     "A field is taken for another one, or for something else.": adding(
         "kept_fields",

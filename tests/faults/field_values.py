@@ -42,9 +42,6 @@ faults["fields.max-length"] |= {
         each=limited,
     ),
     "A field has no maximum length.": fitting(always, limited),
-    "A value one character longer than the maximum is accepted.": fitting(
-        lambda value, maximum: len(value) <= maximum + 1, limited
-    ),
     "A value up to twice as long as the maximum is refused, a longer one accepted.": fitting(
         lambda value, maximum: len(value) <= maximum or len(value) > 2 * maximum, limited
     ),
@@ -59,7 +56,6 @@ faults["fields.max-length"] |= {
 _COUNTED = ("name", "label", "display_name", "note", "first_name", "title", "company_name")
 
 faults["fields.max-length-accepted"] |= {
-    "A value as long as allowed is refused.": fitting(lambda value, maximum: len(value) < maximum, fillable),
     "The maximum is one of bytes in UTF-8.": fitting(
         lambda value, maximum: len(value.encode()) <= maximum, fillable
     ),

@@ -16,15 +16,13 @@ from conformance.reference.context import Context
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.world.bodies import CURRENCIES
-from tests.specification import ADDRESS, ANSWERS, BALANCE, BALANCE_MONEY, RESOURCES, Field, limits
+from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES, Field, limits
 
-from .catalogue import Faulty, faults, of, seam
+from .catalogue import Faulty, faults, of
 from .rows import EMBEDDING, MISSING, document, each_of, inside, on_pages, skipping
 
 BALANCES, PAYMENTS = ("getAccountBalances",), ("createPayout", "createPayin")
 
-#: Operations that answer with a beneficiary.
-_ADDRESSED = ("createBeneficiary", *EMBEDDING)
 
 #: A change of a member's value.
 Change = Callable[[Any], Any]
@@ -37,27 +35,6 @@ def members(test: Callable[[Field], Any]) -> Callable[[str], list[str]]:
         for name, field in RESOURCES[ANSWERS[operation]].items()
         if test(field) and not (operation.startswith("list") and name not in ITEM_FIELDS[ANSWERS[operation]])
     ]
-
-
-#: Members whose type is covered by another rule.
-_SPECIAL = ("id", "object", "status", "account_id", "bank_details", "addresses")
-
-
-def _plain(field: Field) -> bool:
-    special = field.name in _SPECIAL or field.prefix or field.values
-    return not special and field.type not in ("time", "money")
-
-
-def _never_null(field: Field) -> bool:
-    return not (field.nullable or field.sometimes)
-
-
-def _types(operation: str) -> dict[str, tuple[str, Any]]:
-    """Returns a value of each wrong type for each member."""
-    typed = {"number": 12345, "object": {"value": "x"}, "array": ["x"], "string": "text"}
-    fields = RESOURCES[ANSWERS[operation]]
-    cells = each_of(members(_plain), typed)(operation)
-    return {kind: cell for kind, cell in cells.items() if kind.split()[1] != fields[cell[0]].type}
 
 
 def _forms(operation: str) -> dict[str, Any]:
@@ -88,25 +65,7 @@ class EndsBeforeLineFeed(Faulty):
         super().check_value(ctx, field, value.removesuffix("\n") if field.name == self.value else value)
 
 
-_MISSING = {"missing": MISSING}
-
 faults["format.fields"] |= {
-    "A member is missing.": document.changes(
-        each_of(members(_never_null), _MISSING),
-        each_of(inside("balances", BALANCE), _MISSING, BALANCES),
-        each_of(
-            inside("payout_destinations", "id object country type currency status is_default created"),
-            _MISSING,
-            EMBEDDING,
-        ),
-    ),
-    "A member is of another type, or null.": document.changes(
-        _types,
-        each_of(members(lambda field: _plain(field) and _never_null(field)), [None]),
-        each_of(inside("balances", "currency currency_type"), [None], BALANCES),
-        each_of(inside("address", ADDRESS), [12345], _ADDRESSED),
-        each_of("payout_destinations", {"of ids": lambda those: [one["id"] for one in those]}, EMBEDDING),
-    ),
     "A code, or the last digits of a number, is of another form, or a member too long.": document.changes(
         _forms,
         each_of("payout_destinations.country", ["USA"], EMBEDDING),
@@ -232,6 +191,7 @@ faults["format.timestamp"] |= {
         each_of("balances.updated_at", TIMES, BALANCES),
         each_of("submitted_at completed_at failed_at", ["soon"], ["createPayout"]),
         each_of(inside("payout_destinations", "created updated"), {"offset": TIMES["offset"]}, EMBEDDING),
+        by_field=True,
     ),
     "The elements of some pages show created with an offset.": on_pages.sets(
         lambda shown: {"created": shown["created"][:-1] + "+00:00"}, operations=OPERATION_SETS["list"]
@@ -304,6 +264,7 @@ faults["format.money"] |= {
         each_of("amount", AMOUNTS, PAYMENTS),
         each_of("amount_in_usd", AMOUNTS, ["createPayout"]),
         each_of(inside("balances", BALANCE_MONEY), AMOUNTS, BALANCES),
+        by_field=True,
     ),
     "An amount of a balance is no string that holds a plain decimal where it is zero.": document.changes(
         each_of(
@@ -322,24 +283,10 @@ faults["format.money"] |= {
 _ABSENT = {"missing": lambda member: MISSING if member is None else member}
 
 faults["format.nullable"] |= {
-    "A member that has no value is missing.": document.changes(
-        each_of(
-            # The network of a payout destination may be absent, since it does not always apply.
-            members(lambda field: field.nullable and field.name != "network"),
-            _ABSENT,
-            (*_ADDRESSED, "createPayoutDestination", "createPayout"),
-        ),
-        nulls=True,
-    ),
     "What a business has no value of is missing.": document.changes(
         each_of("title middle_name", _ABSENT, ("createBeneficiary", "getBeneficiary")),
         test=lambda shown: shown["beneficiary_type"] == "business",
         nulls=True,
-    ),
-    "A tag that has no value is missing.": seam(
-        "addresses",
-        lambda usual: [{"address": wallet["address"]} for wallet in usual()],
-        operations=("createWallet",),
     ),
 }
 

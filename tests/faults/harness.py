@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
-from conformance.checks import load_checks, presence
+from conformance.checks import load_checks, plan, presence
 from conformance.checks.check import CheckDefinition, run_check
 from conformance.contract.needs import UNBUILT
 from conformance.contract.operations import OPERATIONS
@@ -19,6 +21,8 @@ from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Inconclusive
 from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.seams.resources import KINDS
 from conformance.report.causes import causes
 from conformance.world.purposes import purpose_of
 from conformance.world.run import Run
@@ -26,7 +30,7 @@ from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
-from .catalogue import Fault
+from .catalogue import Changed, Fault, Faulty
 
 #: Header with which a fault marks an answer that must not be sent.
 NO_ANSWER = b"x-no-answer"
@@ -49,6 +53,8 @@ class Outcome:
     """The ledger of a run on one faulty server, with queries on its cells."""
 
     ledger: Ledger = field(default_factory=Ledger)
+    #: False if nothing that the server read, stored or showed was another value than that of the reference.
+    effect: bool = True
 
     @property
     def broken(self) -> dict[CaseResult, str]:
@@ -83,7 +89,10 @@ class Outcome:
         }
 
     def shows(self, fault: Fault) -> bool:
-        """Returns True if the fault's rule is broken, or not judged because of a rule in `also`."""
+        """Returns True if the fault's rule is broken, or not judged because of a rule in `also`; of one that
+        an operator makes, if any is."""
+        if fault.member:
+            return bool(self.broken)
         cell = (fault.rule, fault.operation)
         cause = self.kept_from.get(cell, "")
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
@@ -138,13 +147,19 @@ def catch(fault: Fault) -> Outcome:
     """Runs the checks of a fault's rule on it.
 
     A rule of every response is tried with the checks that cite it, the operation's valid call, and then all
-    checks of the operation, until an exchange violates it.
+    checks of the operation, until an exchange violates it. A mistake in a member is tried with all checks
+    of its resource, unless those of its rule catch it.
     """
-    run, outcome = run_on_fault(fault.make()), Outcome()
+    if fault.member and idle(fault.make()):
+        return Outcome(effect=False)
+    server, outcome = fault.make(), Outcome()
+    run = run_on_fault(server)
     for _ in stimuli(fault, run, outcome):
         _passive(run, outcome)
         if outcome.shows(fault):
             break
+    if isinstance(server, Changed):
+        outcome.effect = server.effects > 0
     outcome.ledger.sent = run.sent
     return outcome
 
@@ -154,7 +169,12 @@ def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
     for check in own:
         run_one(check, fault.operation, run, outcome)
         yield
-    if fault.rule not in INVARIANTS:
+    # Its own once more, where others have created what it may be confused with.
+    again = [(check, fault.operation) for check in own]
+    for check, operation in (*_of_resource(fault.operation), *again) if fault.member else ():
+        run_one(check, operation, run, outcome)
+        yield
+    if fault.rule not in INVARIANTS or fault.member:
         return
     if fault.rule == UNBUILT:
         presence.missing(run, fault.operation)
@@ -165,6 +185,49 @@ def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
         if fault.operation in check.operations and check not in own and not check.deep:
             run_one(check, fault.operation, run, outcome)
             yield
+
+
+@functools.cache
+def _of_resource(operation: str) -> list[tuple[CheckDefinition, str]]:
+    """Returns the checks of operations on one kind of resource, each with its operation, own ones first."""
+    checks = [(check, name) for check, name in plan() if KINDS[name] == KINDS[operation]]
+    return sorted(checks, key=lambda each: each[1] != operation)
+
+
+@functools.cache
+@hurried()
+def _reference() -> Mapping[str, list[tuple[Context, Any]]]:
+    """Returns the context and answer of each request by operation of a run on the reference server."""
+    answers: dict[str, list[tuple[Context, Any]]] = defaultdict(list)
+
+    def keep(_: Any, ctx: Context, answer: Any, *others: Any) -> Any:
+        answers[ctx.operation].append((ctx, answer))
+        return answer
+
+    run = run_on_fault(Changed(value=(("", "finish", keep),)))
+    for check, operation in plan():
+        run_one(check, operation, run, Outcome())
+    return answers
+
+
+#: Seam -> what it returns, by the context and answer of a request.
+_RESULTS: Mapping[str, Callable[[Context, Any], Any]] = {
+    "success_document": lambda ctx, answer: answer.document if answer.status < 300 else {},
+    "parse_body": lambda ctx, answer: ctx.body,
+    "kept_fields": lambda ctx, answer: ctx.values,
+    "new_record": lambda ctx, answer: ctx.record or {},
+}
+
+
+def idle(server: Faulty) -> bool:
+    """Returns True if nothing that the reference server read, stored or showed would be another value."""
+    (operation, seam, change), *further = server.value
+    if further or seam not in _RESULTS:
+        return False
+    return all(
+        change(server, ctx, usual := _RESULTS[seam](ctx, answer)) == usual
+        for ctx, answer in _reference()[operation]
+    )
 
 
 def _last(check: CheckDefinition) -> int:

@@ -24,13 +24,11 @@ from .rows import (
     always,
     before,
     document,
-    each_of,
     lacking,
     other,
     refusing,
     says,
     show,
-    shown_as,
     skipping,
     stale,
     store,
@@ -39,15 +37,16 @@ from .rows import (
     where,
 )
 
-_OPTIONAL = ("title", "middle_name", "company_name", "tax_id", "note")
-
+#: Fields of a beneficiary that may be null.
+_OPTIONAL = [
+    field.name for field in request_fields("updateBeneficiary") if not (field.required or field.choices)
+]
 
 #: Kind of PATCH, or of beneficiary -> its test, which may name a field.
 WHERE: dict[str, Call] = {
     "always": always,
     "alone": lambda ctx, field: [*ctx.values] == [field],
     "among several": lambda ctx: len(ctx.values) > 1,
-    "not named": lambda ctx, field: field not in ctx.values,
     "where it was null": lambda record, field: record.get(field) is None,
     **BENEFICIARIES,
 }
@@ -97,11 +96,6 @@ faults["beneficiary.update"] |= {
     ),
     "A PATCH saves all fields as they were when it read the beneficiary.": of(KeepsOneDocument),
     "Each process keeps the beneficiary it has read first.": kept_by_each(each={"two": 2, "three": 3}),
-    "A PATCH of a field shows its old value here.": after(
-        "update_beneficiary",
-        lambda ctx, value: value[1](ctx, {value[0]: ctx.beneficiary.get(value[0])}),
-        each=each_of(fields_of_beneficiary, {"in its answer": show, "in a later read": store}),
-    ),
     "A PATCH of null answers null, and a later read shows the value that was there.": after(
         "update_beneficiary",
         lambda ctx, value: store(ctx, {value: ctx.beneficiary.get(value)}),
@@ -111,7 +105,6 @@ faults["beneficiary.update"] |= {
     "A PATCH leaves a field as it was.": patching(
         lambda record, field: {field: record.get(field)},
         {
-            "always": fields_of_beneficiary(),
             "alone": [field for field in fields_of_beneficiary() if field != "beneficiary_type"],
             "where it was null": "title middle_name tax_id note",
             "among several": "title middle_name display_name phone tax_id country_code note",
@@ -119,11 +112,6 @@ faults["beneficiary.update"] |= {
             "of a business": "first_name last_name display_name email phone address tax_id note",
             "of one that has destinations": "last_name",
         },
-    ),
-    "A PATCH empties this optional field.": patching(lambda field: {field: None}, {"not named": _OPTIONAL}),
-    "A PATCH changes this field.": patching(
-        lambda record, field: {field: other(field, record.get(field) or "individual")},
-        {"not named": [field for field in fields_of_beneficiary() if field not in _OPTIONAL]},
     ),
     "A PATCH of this field empties company_name.": patching(
         {"company_name": None}, {"alone": "title first_name email phone address tax_id country_code note"}
@@ -216,11 +204,6 @@ faults["beneficiary.update"] |= {
             **dict(list(ctx.values.items())[:1]),
             "updated": self.touched(ctx, record),
         },
-    ),
-    "A PATCH of the address leaves this member as it was.": seam(
-        "patched",
-        lambda record, value, usual: shown_as(usual(), f"address.{value}", record["address"].get(value)),
-        each=ADDRESS,
     ),
     "A PATCH of an address is lost that changes this member only.": seam(
         "patched",

@@ -40,11 +40,12 @@ def prove(options: argparse.Namespace) -> bool:
     for identifier, outcome in pool.mapped(tried, ids, options.processes, "faults", chunk=4):
         fault = selection.by_id()[identifier]
         outcomes.append(outcome)
-        if not outcome.shows(fault):
+        if outcome.effect and not outcome.shows(fault):
             survivors.append(fault)
             reason = outcome.inconclusive.get((fault.rule, fault.operation), "")
             print(f"survives: {fault.id}. {reason}".rstrip(), flush=True)
         others = [rule for rule in outcome.causes if rule != fault.rule and rule not in fault.also]
+        others = [] if fault.member else others
         talk.update((fault.rule, other) for other in others)
         if others:
             print(f"caught with others, {', '.join(others)}: {fault.id}", flush=True)
@@ -56,9 +57,11 @@ def prove(options: argparse.Namespace) -> bool:
     if talk:
         print(OTHERS)
     _summary(faults, survivors)
+    idle = sum(not outcome.effect for outcome in outcomes)
     print(
-        f"{len(faults)} faults of {len(_kinds(faults))} kinds, {len(faults) - len(survivors)} caught, "
-        f"{len(survivors)} survive; {sum(outcome.ledger.sent for outcome in outcomes)} requests"
+        f"{len(faults)} faults of {len(_kinds(faults))} kinds, {len(faults) - len(survivors) - idle} caught, "
+        f"{idle} without effect, {len(survivors)} survive; "
+        f"{sum(outcome.ledger.sent for outcome in outcomes)} requests"
     )
     quiet = not options.all_checks or talk.total() <= MOST_OTHERS * len(faults)
     return not survivors and not errors and quiet

@@ -21,7 +21,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--operation", default="", metavar="TEXT", help="only operations with TEXT in their name"
     )
     parser.add_argument("--kind", default="", metavar="TEXT", help="only faults whose sentence contains TEXT")
-    parser.add_argument("--each-kind", action="store_true", help="each kind of fault on one operation")
+    parser.add_argument(
+        "--each-kind",
+        action="store_true",
+        help="each kind of fault on one operation; of mistakes in fields, one for each field and operation",
+    )
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="sample of N, drawn by the seed")
     seed(parser)
 
@@ -57,11 +61,11 @@ def chosen(options: argparse.Namespace) -> list[Fault]:
 
 
 def each_kind(faults: list[Fault]) -> list[Fault]:
-    """Returns each kind on one of its operations, spread over the operations."""
-    by_kind: dict[tuple[str, str], list[Fault]] = {}
+    """Returns one fault of each group, spread over the operations, or over the mistakes in a field."""
+    groups: dict[tuple[str, ...], list[Fault]] = {}
     for fault in faults:
-        by_kind.setdefault((fault.rule, fault.kind), []).append(fault)
-    return [some[at % len(some)] for at, some in enumerate(by_kind.values())]
+        groups.setdefault(fault.group, []).append(fault)
+    return [some[at % len(some)] for at, some in enumerate(groups.values())]
 
 
 @functools.cache

@@ -284,7 +284,8 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
         # As long as RFC 5321 allows.
         answer = send(email(254))
     if invalid.stop and not answer.succeeded:
-        invalid.unclear(rule, answer.purpose, answer)
+        for each in (rule, scripts):
+            invalid.unclear(each, answer.purpose, answer)
         return
     if answer.refused and not answer.throttled:
         shorter = _call(at, invalid, {})
@@ -294,7 +295,10 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
         control = at.send(shorter, "the same body with a shorter value")
         if not control.succeeded:
             reason = f"{answer.purpose} was refused, but so was a shorter one"
-            at.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
+            for each in (rule,) if value.isascii() else (rule, scripts):
+                at.unclear(
+                    each, reason, answer, control, stop=refusal_of_valid(control), choice=each == scripts
+                )
             return
         if field.short:
             # Of a short text a server may have a list, or a form of its own.

@@ -108,6 +108,7 @@ def _judge_shared(at: Check, probes: AuthProbes) -> None:
 
     for order in (1, -1):
         suspects: list[Judgement] = []
+        refusing: list[tuple[str, Inconclusive]] = []
         for partner in _PARTNERS[at.operation.method]:
             try:
                 suspects.append(shared(*(here, partner)[::order]))
@@ -115,10 +116,12 @@ def _judge_shared(at: Check, probes: AuthProbes) -> None:
                     at.expect(RULE, *suspects[-1])
                     break
             except Inconclusive as stop:
-                at.unclear(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
+                refusing.append((f"a nonce shared with {partner}: {stop.reason}", stop))
         else:
             for judgement in suspects[:1]:
                 at.expect(RULE, *judgement)
+            for reason, stop in [] if suspects else refusing[:1]:
+                at.unclear(RULE, reason, stop=stop)
 
 
 @check(RULE, last=True)

@@ -185,7 +185,7 @@ def test_query_is_signed(at: Check) -> None:
             answer = engine.send(engine.call(case), case.name)
             if not at.usable(rule, answer) or answer.refused_authentication:
                 reason = f"{name} was answered {valid.described()}"
-                choice = valid.refused and not valid.refused_authentication
+                choice = valid.refused_otherwise or (valid.refused and not valid.refused_authentication)
                 at.unclear(rule, reason, valid, cause="auth.query-as-sent", choice=choice)
             else:
                 engine.judge(case, answer)

@@ -18,6 +18,7 @@ from conformance.report.html import pieces
 from conformance.report.markdown import markdown
 from conformance.report.sections import sections
 from conformance.report.terminal import summary
+from conformance.wire.messages import Auth
 from tests.support.drawn_runs import runs
 from tests.support.report_samples import document, exchange, judged, keep, whole_run
 
@@ -67,6 +68,24 @@ def test_a_refused_signature_of_a_probe_is_grouped_by_its_reason() -> None:
         "tenancy.unknown-parent": ["auth.query-as-sent"],
         "tenancy.foreign-parent": [],
     }
+
+
+def test_a_refused_signature_is_a_cause_of_the_rule_that_wants_it_accepted() -> None:
+    """Not of that which wants the same request refused for another reason."""
+    refusal = b'{"error": {"type": "authentication_error", "code": "invalid_signature", "message": "No."}}'
+    nonce, signed = "auth.nonce-replay", "auth.body-as-sent"
+    wanted = {nonce: "401 nonce_replay", signed: "accepted by authentication"}
+    cells = [
+        judged(rule, "createAccount", Verdict.FAILED, exchanges=[number])
+        for number, rule in enumerate(wanted, 1)
+    ]
+    for cell in cells:
+        cell.violations = [replace(each, expected=wanted[cell.rule]) for each in cell.violations]
+    results = whole_run(None, *cells)
+    nonced = exchange(1).call.but(auth=Auth(nonce="0" * 32, timestamp_offset=-2))
+    keep(results, exchange(1, refusal, 401, call=nonced), exchange(2, refusal, 401))
+    assert follows(results) == {signed: [], nonce: [signed]}
+    assert [one.rule for one in causes(results)] == [signed, nonce]
 
 
 def test_server_errors_are_grouped_by_what_triggers_them() -> None:

@@ -28,7 +28,7 @@ class Judged:
     """Verdicts of the suite on a server.
 
     `blamed` has the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
-    them without a remedy on implemented operations; `verdicts` are by rule and operation, `requests` by check
+    them without a remedy on implemented operations, but where a check only had no occasion; `verdicts` are by rule and operation, `requests` by check
     and operation, `sent` is the number of all requests.
     """
 
@@ -97,6 +97,6 @@ def _judged(variant: Variant, run: Run, results: Ledger) -> Judged:
     incurable = [
         (cell.rule, cell.operation, cell.summary)
         for cell in cells
-        if not cell.decisive.remedy and not missing(run, cell.operation)
+        if cell.unclear and not cell.decisive.remedy and not missing(run, cell.operation)
     ]
     return Judged(blamed, inconclusive, incurable, verdicts, sent=run.sent)

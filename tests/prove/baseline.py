@@ -99,7 +99,7 @@ def _caught(identifier: str) -> Facts:
     fault = selection.by_id()[identifier]
     outcome = catch(fault)
     facts: Facts = {f"{rule} on {operation}": "broken" for rule, operation in sorted(outcome.broken)}
-    facts["caught"] = "caught" if outcome.shows(fault) else "survives"
+    facts["caught"] = "caught" if outcome.shows(fault) else "survives" if outcome.effect else "no effect"
     facts |= dict.fromkeys(outcome.ledger.errors, "raised")
     return {**facts, "requests": outcome.ledger.sent}
 

@@ -120,8 +120,8 @@ def _judge_shared(at: Check, probes: AuthProbes) -> None:
         else:
             for judgement in suspects[:1]:
                 at.expect(RULE, *judgement)
-            for reason, stop in [] if suspects else refusing[:1]:
-                at.unclear(RULE, reason, stop=stop)
+            for reason, refused in [] if suspects else refusing[:1]:
+                at.unclear(RULE, reason, stop=refused)
 
 
 @check(RULE, last=True)

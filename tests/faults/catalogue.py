@@ -1,6 +1,6 @@
 """Catalogue of faults: each is the reference server with one rule broken on one operation.
 
-A row describes the fault in a sentence and overrides one seam of the reference server:
+A row overrides one seam of the reference server, and stands below a rule and the sentence that describes it:
 
     faults["auth.nonce-replay"] |= {
         "A nonce may be used any number of times.": seam("claim_nonce", lambda *_: True),
@@ -23,10 +23,11 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
@@ -142,7 +143,7 @@ class Fault:
         return self.behaviour(self.operation, self.value)
 
 
-#: All faults in order of definition.
+#: Faults that no row makes.
 FAULTS: list[Fault] = []
 
 Values = Iterable[Any] | Mapping[str, Any]
@@ -164,46 +165,26 @@ class Only:
 Error = Refusal | str
 
 
-def _register(
-    rules: Iterable[str],
-    behaviour: type[Faulty],
-    description: str,
-    operations: Iterable[str] | None = None,
-    each: Values | Callable[[str], Values] | None = None,
-    also: tuple[str, ...] = (),
-    by_field: bool = False,
-) -> None:
-    """Registers a behaviour as a fault of each rule, on all or the given operations.
-
-    `each` has the values of several kinds, with or without names, or makes them for an operation; `by_field`
-    is true if they repeat one mistake and begin with the name of a field. Raises KeyError for an unknown
-    rule, and ValueError if no operation is left."""
-    _confine(behaviour)
-    sentence = description.removesuffix(".")
-    for rule in rules:
-        chosen = [name for name in RULES[rule].operations if operations is None or name in {*operations}]
-        if not chosen:
-            raise ValueError(f"{rule} covers none of the operations: {description}")
-        for operation in chosen:
-            for label, value in _values(each(operation) if callable(each) else each, operation):
-                kind = f"{sentence}: {label}" if label else sentence
-                FAULTS.append(
-                    Fault(rule, operation, kind, description, behaviour, value, also, by_field=by_field)
-                )
-
-
 @dataclass(frozen=True)
 class Row:
-    """The overridden methods of a base class, and the options of `_register`."""
+    """Servers broken in one way: the overridden methods of a base class, on all operations if `everywhere`.
+
+    There is one for each of the rule's `operations`, or of those given, and of the values of `each`, with or
+    without names, which may depend on the operation. `also` names rules that necessarily break as well;
+    `by_field` is true if the values repeat one mistake and their names begin with that of a field.
+    """
 
     base: type[Faulty]
     overrides: Mapping[str, Call]
-    options: Mapping[str, Any]
     everywhere: bool = False
+    operations: Iterable[str] | None = None
+    each: Values | Callable[[str], Values] | None = None
+    also: tuple[str, ...] = ()
+    by_field: bool = False
 
 
 def seam(name: str, override: Call | None = None, **options: Any) -> Row:
-    """Makes a row that overrides one seam, by the kind if by nothing else; `options` are those of `seams`."""
+    """Makes a row that overrides one seam, by the kind if by nothing else; `options` are those of a row."""
     return seams({name: override}, **options)
 
 
@@ -213,15 +194,15 @@ def seams(
     everywhere: bool = False,
     **options: Any,
 ) -> Row:
-    """Makes a row that overrides several seams, or methods of `base`; other options are those of a fault."""
+    """Makes a row that overrides several seams, or methods of `base`; other options are those of a row."""
     bound = {name: by_name(function, seam_of(name, base)) for name, function in overrides.items()}
-    return Row(base, bound, options, everywhere)
+    return Row(base, bound, everywhere, **options)
 
 
 def of(base: type[Faulty], **options: Any) -> Row:
-    """Makes a row from a complete class; `options` are those of `_register`."""
+    """Makes a row from a complete class; `options` are those of a row."""
     _confine(base)
-    return Row(base, {}, options)
+    return Row(base, {}, **options)
 
 
 def seam_of(name: str, base: type[Faulty] = Faulty) -> dict[str, Any]:
@@ -263,25 +244,18 @@ def _wanted(function: Call, names: Sequence[str]) -> tuple[list[str], bool]:
     return wanted, any(each.kind is each.VAR_POSITIONAL for each in parameters)
 
 
-class Rows:
-    """Registers rows by their sentences: `faults[RULE] |= {SENTENCE: row}`, or `faults[RULE, RULE]`.
+class Kinds(dict[str, Row]):
+    """Sentence -> row. Raises ValueError for a sentence that is there already, which `|=` would replace."""
 
-    Raises KeyError for an unknown rule, and AttributeError for an unknown seam.
-    """
-
-    def __getitem__(self, rules: str | tuple[str, ...]) -> dict[str, Row]:
-        return {}
-
-    def __setitem__(self, rules: str | tuple[str, ...], rows: Mapping[str, Row]) -> None:
-        for sentence, row in rows.items():
-            everywhere = row.everywhere or row.base.everywhere
-            behaviour = type("Row", (row.base,), {"__doc__": sentence, "everywhere": everywhere})
-            for name, override in row.overrides.items():
-                setattr(behaviour, name, _overriding(behaviour, name, override))
-            _register([rules] if isinstance(rules, str) else rules, behaviour, sentence, **row.options)
+    def __ior__(self, rows: Mapping[str, Row]) -> Self:  # type: ignore[override,misc]
+        if twice := self.keys() & rows.keys():
+            raise ValueError(f"there already: {', '.join(twice)}")
+        self.update(rows)
+        return self
 
 
-faults = Rows()
+#: A rule, or several of which each fault breaks each -> their rows.
+faults: defaultdict[str | tuple[str, ...], Kinds] = defaultdict(Kinds)
 
 
 class _Seam:
@@ -365,8 +339,43 @@ def refuse(error: Error) -> NoReturn:
     raise refusal(error) if " " in error else Refusal(error)
 
 
+def _behaviour(sentence: str, row: Row) -> type[Faulty]:
+    """Returns the class of a row's server."""
+    everywhere = row.everywhere or row.base.everywhere
+    behaviour = type("Row", (row.base,), {"__doc__": sentence, "everywhere": everywhere})
+    for name, override in row.overrides.items():
+        setattr(behaviour, name, _overriding(behaviour, name, override))
+    _confine(behaviour)
+    return behaviour
+
+
+def of_rows(rows: Mapping[str | tuple[str, ...], Mapping[str, Row]]) -> Iterator[Fault]:
+    """Yields the faults of rows: one for each rule, operation and kind.
+
+    Raises KeyError for an unknown rule, and ValueError for a row that is left no operation."""
+    for rules, kinds in rows.items():
+        for sentence, row in kinds.items():
+            behaviour = _behaviour(sentence, row)
+            for rule in [rules] if isinstance(rules, str) else rules:
+                chosen = [
+                    name
+                    for name in RULES[rule].operations
+                    if row.operations is None or name in {*row.operations}
+                ]
+                if not chosen:
+                    raise ValueError(f"{rule} covers none of the operations: {sentence}")
+                for operation in chosen:
+                    each = row.each(operation) if callable(row.each) else row.each
+                    for label, value in _values(each, operation):
+                        kind = sentence.removesuffix(".") + (f": {label}" if label else "")
+                        yield Fault(
+                            rule, operation, kind, sentence, behaviour, value, row.also, by_field=row.by_field
+                        )
+
+
+@functools.cache
 def load() -> list[Fault]:
-    """Returns the faults of all modules of this package."""
+    """Returns the faults of all modules of this package: of the rows, and of the operators over members."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         importlib.import_module(f"{__package__}.{module.name}")
-    return FAULTS
+    return [*of_rows(faults), *FAULTS]

@@ -14,7 +14,7 @@ from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
 from .bodies import OTHERS, asks
 from .catalogue import SHOWN_LATER, Call, Only, Row, faults, seam, seams
 from .crashes import paid_to
-from .paths import made_up
+from .other_ids import made_up
 from .rows import (
     MISSING,
     adding,

@@ -15,7 +15,8 @@ from .authentication import first_organization
 from .catalogue import Call, Row, by_name, faults, of, refusal, refuse, seam, seam_of, seams
 from .completeness import OF_DESTINATIONS
 from .destinations import masking
-from .paths import FORMS, IN_TURN, ReadsAtOtherPaths, open_reads
+from .other_ids import FORMS, IN_TURN
+from .paths import ReadsAtOtherPaths, open_reads
 from .rows import adding, document, says, skipping, succeeded, where
 from .tenancy import foreign
 
@@ -82,7 +83,7 @@ faults["tenancy.payout-references"] |= {
 
 for what in ("beneficiary", "destination"):
     faults["tenancy.payout-references-status"] |= {
-        "A payout to what is not under the account is refused with another status than 404.": where(
+        f"A payout to a {what} that is not under the account is refused with another status than 404.": where(
             f"on_payout_{what}",
             lambda self, ctx, *named: _where(ctx, named[0]) == self.value[1],
             lambda value: refuse(f"{value[0]} validation_error invalid_reference"),
@@ -92,7 +93,7 @@ for what in ("beneficiary", "destination"):
         )
     }
     faults["tenancy.no-leak"] |= {
-        "The refusal of a payout to what is another organization's shows something of it.": where(
+        f"The refusal of a payout to a {what} of another organization shows something of it.": where(
             f"on_payout_{what}",
             lambda ctx, *named: named[0] is not None and foreign(ctx, named[0]),
             lambda *given: refuse(

@@ -19,7 +19,7 @@ from conformance.reference.store import OrganizationRow
 from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, Only, Row, faults, of, seam, seams
-from .paths import forms, made_up, of_any_kind
+from .other_ids import forms, made_up, of_any_kind
 from .rows import always, before, refusing, skipping, where
 
 #: Refusals with each status.

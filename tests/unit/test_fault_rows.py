@@ -10,8 +10,7 @@ import pytest
 from conformance.contract.fields import Field
 from conformance.judge.verdicts import Inconclusive
 from conformance.reference.context import Context
-from tests.faults import catalogue
-from tests.faults.catalogue import Fault, Faulty, Only, by_name, faults, of, seam, wrong
+from tests.faults.catalogue import Fault, Faulty, Kinds, Only, Row, by_name, of, of_rows, seam, wrong
 from tests.faults.crashes import crashing
 from tests.faults.rows import MISSING, document, refusing, says, shown_as
 from tests.support.runs import run_on
@@ -19,16 +18,12 @@ from tests.support.runs import run_on
 RULE = "auth.timestamp-integer"
 
 
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> list[Fault]:
-    """Collects the faults that the test registers."""
-    own: list[Fault] = []
-    monkeypatch.setattr(catalogue, "FAULTS", own)
-    return own
+def faults_of(rule: str, rows: dict[str, Row]) -> list[Fault]:
+    return [*of_rows({rule: rows})]
 
 
-def test_a_row_takes_effect_on_its_operation_only(registered: list[Fault]) -> None:
-    faults["http.no-server-error"] |= {"Nothing works.": crashing(each=[lambda ctx: True])}
+def test_a_row_takes_effect_on_its_operation_only() -> None:
+    registered = faults_of("http.no-server-error", {"Nothing works.": crashing(each=[lambda ctx: True])})
     fault = next(row for row in registered if row.operation == "createWallet")
     with pytest.raises(Inconclusive):
         run_on(fault.make()).account().create("createWallet")
@@ -43,23 +38,24 @@ class Renames(Faulty):
         return "the same" if field.name in ("name", "label") else value
 
 
-def test_a_class_takes_effect_on_its_operation_only(registered: list[Fault]) -> None:
-    faults["create.echo"] |= {"All are called the same.": of(Renames, operations=("createWallet",))}
-    account = run_on(registered[0].make()).account()
+def test_a_class_takes_effect_on_its_operation_only() -> None:
+    [fault] = faults_of(
+        "create.echo", {"All are called the same.": of(Renames, operations=("createWallet",))}
+    )
+    account = run_on(fault.make()).account()
     assert account.create("createWallet").document["label"] == "the same"
     assert account.create("createVirtualAccount").document["label"] != "the same"
 
 
-def test_a_sentence_is_the_name_of_the_kind(registered: list[Fault]) -> None:
+def test_a_sentence_is_the_name_of_the_kind() -> None:
     row = seam("parse_timestamp", lambda *_: 0, operations=("listWallets",), each={"zero": 0})
-    faults[RULE] |= {"All times are one.": row}
-    assert [row.id for row in registered] == [f"{RULE}[listWallets]: All times are one: zero"]
-    assert registered[0].area == "auth"
+    [fault] = faults_of(RULE, {"All times are one.": row})
+    assert (fault.id, fault.area) == (f"{RULE}[listWallets]: All times are one: zero", "auth")
 
 
-def test_a_kind_may_be_one_of_some_operations(registered: list[Fault]) -> None:
+def test_a_kind_may_be_one_of_some_operations() -> None:
     kinds = {"all": 0, "wallets": Only(1, ["listWallets"])}
-    faults[RULE] |= {"Times are one.": seam("parse_timestamp", lambda *_: 0, each=kinds)}
+    registered = faults_of(RULE, {"Times are one.": seam("parse_timestamp", lambda *_: 0, each=kinds)})
     assert [(row.operation, row.value) for row in registered if row.kind.endswith("wallets")] == [
         ("listWallets", 1)
     ]
@@ -67,8 +63,8 @@ def test_a_kind_may_be_one_of_some_operations(registered: list[Fault]) -> None:
         Only(1, ["listWalets"])
 
 
-def test_operators_leave_what_their_test_excludes(registered: list[Fault]) -> None:
-    faults["create.echo"] |= {
+def test_operators_leave_what_their_test_excludes() -> None:
+    rows = {
         "A label is another one.": document.sets(
             {"label": "other"}, lambda shown, value: shown["currency"] == value, each=("USDC",)
         ),
@@ -79,7 +75,8 @@ def test_operators_leave_what_their_test_excludes(registered: list[Fault]) -> No
             each=("USDT",),
         ),
     }
-    another, refused = (row.make() for row in registered if row.operation == "createWallet")
+    faults = faults_of("create.echo", rows)
+    another, refused = (fault.make() for fault in faults if fault.operation == "createWallet")
     assert run_on(another).account().create("createWallet").document["label"] == "other"
     assert run_on(refused).account().create("createWallet").succeeded
 
@@ -115,12 +112,17 @@ def test_kinds_and_errors_in_words() -> None:
     }
 
 
-def test_unknown_names_are_refused(registered: list[Fault]) -> None:
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(AttributeError, match="no_seam"):
-        faults[RULE] |= {"Nothing.": seam("no_seam", lambda *_: 0)}
+        seam("no_seam", lambda *_: 0)
+    row = seam("parse_timestamp", lambda *_: 0, operations=("listWallets",))
     with pytest.raises(KeyError, match=r"no\.rule"):
-        faults["no.rule"] |= {"Nothing.": seam("parse_timestamp", lambda *_: 0)}
+        faults_of("no.rule", {"Nothing.": row})
     with pytest.raises(ValueError, match="covers none"):
-        faults["wallet.race"] |= {
-            "Nothing.": seam("parse_timestamp", lambda *_: 0, operations=("listWallets",))
-        }
+        faults_of("wallet.race", {"Nothing.": row})
+
+
+def test_no_sentence_takes_the_place_of_another() -> None:
+    kinds = Kinds({"Nothing.": seam("parse_timestamp", lambda *_: 0)})
+    with pytest.raises(ValueError, match="Nothing"):
+        kinds |= {"Nothing.": seam("parse_timestamp", lambda *_: 1)}

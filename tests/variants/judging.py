@@ -28,8 +28,8 @@ class Judged:
     """Verdicts of the suite on a server.
 
     `blamed` has the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
-    them without a remedy on implemented operations, but where a check only had no occasion; `verdicts` are by rule and operation, `requests` by check
-    and operation, `sent` is the number of all requests.
+    them without a remedy on implemented operations, but where a check only had no occasion; `verdicts` are by
+    rule and operation, `requests` by check and operation, `sent` is the number of all requests.
     """
 
     blamed: list[str] = field(default_factory=list)

@@ -167,6 +167,8 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "policies": {"unreached": ("disableBeneficiary",)},
     "few of each": {"unreached": ("createPayout", "createPayoutDestination", "createVirtualAccount")},
     "same payout once": {"unreached": ("createPayout",)},
+    # Others move its balances at each look.
+    **{name: {"unreached": ("createPayout",)} for name in ("others pay", "settles", "busy")},
     "very late": {"change": within_ten_seconds},
     "vetted payees": {"change": payee, "fill": vetted_payee},
     "payment network": {"wrap": MethodsNotImplemented},

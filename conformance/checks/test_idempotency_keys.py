@@ -177,7 +177,7 @@ def _judge_old(at: Check, first: Exchange) -> str:
     """Judges the replay of an old request, and says how old it was; returns that."""
     rule, age, later = "idempotency.replay", time.time() - first.started, at.later(first)
     if at.same(rule, first, at.send(first.call, f"the first request again, with its key, {later}")):
-        at.reached(rule, age, f"keys were remembered {later}; `conformance load` asks for older ones")
+        at.reached(rule, age, f"keys were remembered {later}; conformance load asks for older ones")
     return later
 
 

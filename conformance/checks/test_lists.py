@@ -141,7 +141,7 @@ def _say_length(at: Check, done: Walk) -> None:
     number = len({*done.ids})
     of_all = f" of {done.total:,}" if done.cut and done.total is not None else ""
     longer = (
-        "; `--effort deep` walks longer lists" if at.operation.id in _LONG and number < LONGEST_LIST else ""
+        "; --effort deep walks longer lists" if at.operation.id in _LONG and number < LONGEST_LIST else ""
     )
     at.reached("list.walk", number, f"{count(number, 'element')}{of_all} walked{longer}")
 

@@ -130,7 +130,7 @@ def test_nonces_stay_used(at: Check) -> None:
     probes = AuthProbes(at)
     first = earliest(at) or probes.recent
     at.be_patient(lambda: at.run.account(AUTHENTICATION).call("listAccounts"), "a request in between")
-    _judge_old(at, probes, first, REMEMBERED, "`--effort deep` waits for the rest")
+    _judge_old(at, probes, first, REMEMBERED, "--effort deep waits for the rest")
 
 
 #: Age in seconds for which deep runs wait, and up to which they ask for a nonce of section 8's window.

@@ -41,24 +41,25 @@ def identifier(exchange: Exchange) -> str:
     value = exchange.get("id")
     # An unpaired surrogate cannot be sent back in UTF-8.
     if not isinstance(value, str) or not value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise _unfit(exchange, "id", "format.id")
+        raise _unfit(exchange, "id", exchange.get("id"), "format.id")
     return value
 
 
-def member(exchange: Exchange, name: str) -> str:
-    """A text of an answer, for later requests; raises Inconclusive, with the rule that it breaks, when it has
-    not the documented form."""
-    value = exchange.get(name)
+def member(exchange: Exchange, name: str, element: int | None = None) -> str:
+    """A text of an answer, or of an element of its list, for later requests; raises Inconclusive, with the
+    rule that it breaks, when it has not the documented form."""
+    document = exchange.document if element is None else exchange.get("items")[element]
+    value = document.get(name, MISSING) if isinstance(document, dict) else MISSING
+    pointer = f"/{name}" if element is None else f"/items/{element}/{name}"
     for problem in response_problems(str(exchange.operation), exchange.document):
-        if problem.pointer == f"/{name}":
-            raise _unfit(exchange, name, problem.rule)
+        if problem.pointer == pointer:
+            raise _unfit(exchange, name, value, problem.rule)
     if not isinstance(value, str):
-        raise _unfit(exchange, name, "format.fields")
+        raise _unfit(exchange, name, value, "format.fields")
     return value
 
 
-def _unfit(exchange: Exchange, name: str, rule: str) -> Inconclusive:
-    value = exchange.get(name)
+def _unfit(exchange: Exchange, name: str, value: Any, rule: str) -> Inconclusive:
     what = f"no {name}" if value is MISSING else f"the {name} {value!r:.60}"
     reason = f"{exchange.operation} answered {exchange.described()} with {what}, which cannot be used further"
     return Inconclusive(reason, cause=rule)

@@ -9,9 +9,9 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import objects
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import walk
 from conformance.world.cache import Cache, once
 from conformance.world.calls import call, identifier, member
 from conformance.world.purposes import SHARED, Purpose
@@ -165,14 +165,14 @@ class Account:
         """The payee of the target file, if the server accepts it and refuses this fixture's; else None."""
         run, primary = self.run, self.run.target.primary
         ids = {"account_id": self.account_id, "beneficiary_id": str(primary.beneficiary_id)}
-        listing = call("listPayoutDestinations", ids)
-        listed = run.send(
-            self.client, listing, "the destinations of the payee of the target file, for their currency"
-        )
-        items = objects(listed.get("items"))
-        named = (item for item in items if item.get("id") == primary.payout_destination_id)
-        currency = str(next(named, {}).get("currency") or "USD")
-        vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency
+
+        def currency() -> str:
+            what = "the destinations of the payee of the target file, for their currency"
+            listing = call("listPayoutDestinations", ids)
+            for page in walk(lambda call, _: run.send(self.client, call, what), listing).pages:
+                if (own := str(primary.payout_destination_id)) in page.ids:
+                    return member(page.exchange, "currency", page.ids.index(own))
+            return "USD"
 
         def paid(payee: Payee) -> bool:
             attempt = self.call("createPayout", run.samples.payout(*payee))
@@ -182,6 +182,7 @@ class Account:
             run.answering()
             if paid(self._own_payee):
                 return None
+        vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency()
         return vetted if paid(vetted) else None
 
     @property

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from conformance.checks import auth_probes, plan
-from conformance.judge.verdicts import Verdict
+from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
+from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Run
 from tests.faults.catalogue import refuse
 from tests.support.in_process import InProcessTransport
@@ -26,6 +27,7 @@ from tests.variants.demands import BritainOnly, vetted_payees
 from tests.variants.hurry import hurried
 from tests.variants.payments import FewAccounts
 from tests.variants.resources import FundsDemanded
+from tests.variants.surroundings import PAYEE as PAYEE_IDS
 from tests.variants.surroundings import vetted_payee
 from tests.variants.target_files import british, payee
 
@@ -183,3 +185,33 @@ def test_late_nonces_have_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--lanes 1" in verdict(None, *case)[1]
     monkeypatch.undo()
     assert verdict(None, *case)[0] is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    ("currency", "others", "paid"),
+    [("EUR", 0, "EUR"), ("EUR", 120, "EUR"), ("x" * 20_000, 0, ""), ("", 0, "")],
+    ids=["its own", "on the second page", "too long", "empty"],
+)
+def test_a_named_payee_is_paid_in_the_currency_that_its_list_shows(
+    currency: str, others: int, paid: str
+) -> None:
+    server, seeded = new_server(compose(vetted_payees))
+    vetted_payee(server.store, seeded)
+    tables = target_tables(seeded, "http://remedies.test")
+    with server.store.transaction():
+        destination = server.store.get("payout_destination", PAYEE_IDS["payout_destination_id"])
+        assert destination is not None
+        server.store.update({**destination, "currency": currency})
+        for number in range(others):
+            later = destination["created"] + 1 + number
+            server.store.insert(
+                "payout_destination", {**destination, "id": f"dest_other{number}", "created": later}
+            )
+    with hurried():
+        run = Run(build(payee(tables) or tables, "target.toml"), InProcessTransport(server))
+        try:
+            sent = run.account(PAYOUTS).call("createPayout").document["currency"]
+        except Inconclusive as stop:
+            assert (paid, stop.cause) == ("", "list.item-fields")
+        else:
+            assert sent == paid

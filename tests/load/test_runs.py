@@ -25,6 +25,9 @@ pytestmark = pytest.mark.skipif(
 #: All users start at once.
 USERS = ("--users", "8", "--spawn-rate", "8")
 
+#: Requests that a limit of 30 a second may admit at once.
+SLACK = 30
+
 
 @pytest.mark.parametrize("name", ["SignaturesSkipped", "AccountKeysRaced"])
 def test_a_fault_is_named_by_its_rule(name: str, tmp_path: Path) -> None:
@@ -96,12 +99,12 @@ def test_limits_hold_over_all_processes(tmp_path: Path) -> None:
     words = ("--locustfile", str(own), "--headless", *USERS, "--processes", "2")
     with served(made) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
+        begin = time.monotonic()
         with load_run(target, tmp_path / "reports", *words, "--rate", "30") as run:
-            run.until(lambda: run.created > 0)
-            begin, before = time.monotonic(), len(requests)
-            run.until(lambda: len(requests) > before + 60)
-            # Of a race all requests are admitted before the first is sent.
-            assert time.monotonic() - begin > 1.0
+            # So many that twice the rate would show, though the processes take seconds to start.
+            run.until(lambda: len(requests) > 240)
+            # From before the start: a slow machine makes it longer, and what was admitted arrives in bursts.
+            assert len(requests) <= 30 * (time.monotonic() - begin) + SLACK
             assert run.end() == 0, run.log
     assert run.broken == {}
 

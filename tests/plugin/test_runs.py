@@ -65,7 +65,7 @@ def test_fault_on_one_operation_fails_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hours", [2, -30])
 def test_clock_of_the_server_may_be_hours_off(hours: int, tmp_path: Path) -> None:
     """This run starts with a race."""
-    options = "--rule idempotency.race --operation createAccount --lanes 2"
+    options = "--rule idempotency.race --rule auth.nonce-race --operation createAccount --lanes 2"
     off = hours * 3_600_000_000
     outcome = run_against(tmp_path, options, clock=lambda: system_clock() + off)
     assert outcome.status == 0, outcome.output

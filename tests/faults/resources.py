@@ -9,7 +9,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
-from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
+from tests.specification import ANSWERS, BALANCE_MONEY, BODIES, RESOURCES
 
 from .bodies import OTHERS, asks
 from .catalogue import SHOWN_LATER, Call, Only, Row, faults, seam, seams
@@ -238,23 +238,22 @@ def _status(status: str, test: Call, *operations: str, **options: Any) -> Row:
     return adding("initial_state", {"status": status}, test, operations=operations, **options)
 
 
-#: Operation -> members of its resource that only the server sets, which mass assignment takes from the body.
-OWNED = {
-    "createAccount": "status balances created updated",
-    "createBeneficiary": "status verified payout_destinations created updated",
-    "createPayoutDestination": "status created account_number_last4",
-    "createPayout": """status provider provider_reference_id submitted_at completed_at failed_at failed_reason
-        created initiated_at amount_in_usd""",
-    "createVirtualAccount": "status created reference provider_reference_id bank_details",
-    "createWallet": "status created addresses",
-    "createPayin": "status created",
-}
+def owned(operation: str) -> list[str]:
+    """Returns the members of a resource that only the server sets, which mass assignment takes from the body;
+    not its id, type and parent, nor payout_method, which a server may let its clients choose."""
+    fields = RESOURCES[ANSWERS[operation]]
+    return [
+        name
+        for name, field in fields.items()
+        if name not in (*BODIES[operation][1], "id", "object", "account_id", "payout_method")
+        and not field.prefix
+    ]
 
 
 faults["create.server-owned"] |= {
     "A member that only the server may set is taken from the body.": document.sets(
         lambda ctx, shown, value: {value: ctx.body.get(value, shown[value])},
-        each=lambda operation: OWNED[operation].split(),
+        each=owned,
         also=("format.timestamp-current", "format.enum"),
     ),
     "A create that names members of the server is answered with a redirection.": refusing(

@@ -60,8 +60,11 @@ def _digits(text: str) -> str:
 faults["http.negotiation"] |= {
     "A refusal is a page unless Accept names JSON first.": where(
         "finish",
-        lambda ctx, response: response.status >= 400 and not _accept(ctx).startswith("application/json"),
+        lambda ctx, response, value: (
+            response.status == value and not _accept(ctx).startswith("application/json")
+        ),
         lambda response: _page(response),
+        each={"of who is not authenticated": 401, "of what is not there": 404},
     ),
     "An answer is in HTML for browsers, and for who accepts anything.": where(
         "finish",

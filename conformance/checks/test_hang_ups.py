@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
@@ -11,6 +14,8 @@ from conformance.checks.races import balances, moved_by_more
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
+from conformance.judge.conservation import taken
+from conformance.judge.effects import EXACT, sent_amount
 from conformance.judge.outcomes import Got
 from conformance.judge.paging import listed
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
@@ -32,6 +37,12 @@ _MOST = 3
 #: Times that the money of a payout is counted, as payments of others may spoil one.
 _ROUNDS = 3
 
+#: Parts of an operation's usual latency after which callers hang up.
+PARTS = 6
+
+#: Last latencies that show the usual one, and its maximum, in seconds.
+LATENCIES, LONGEST = 9, 5.0
+
 
 @check(RULE)
 def test_caller_hangs_up(at: Check) -> None:
@@ -45,7 +56,7 @@ def test_caller_hangs_up(at: Check) -> None:
         effects = SideEffects(at, fixture).start()
         sent = _sent_again(at, request, how)
         if sent[-1].succeeded:
-            _judge_number(at, fixture, effects, sent)
+            _judge_number(at, fixture, effects, sent[1:], sent[-1:])
         return
     fixture, moved = at.account() if at.operation.traits.draws_on_funds else own_place(at), list[Got]()
     while len(moved) < _ROUNDS and all(moved):
@@ -82,34 +93,148 @@ def _sent_again(at: Check, request: Call, how: HangUp) -> list[Exchange]:
     return [lost, once_more, again]
 
 
-def _judge_number(at: Check, fixture: Account, effects: SideEffects, sent: Sequence[Exchange]) -> None:
+def _judge_number(
+    at: Check, fixture: Account, effects: SideEffects, sent: Sequence[Exchange], answers: Sequence[Exchange]
+) -> None:
     """Judges that what the answers name is there, and nothing else of the kind."""
-    *_, again = sent
-    created, traits = identifier(again), at.operation.traits
+    again, traits = answers[-1], at.operation.traits
     if traits.read_by and not traits.listed_by:
-        ids = fixture.ids(at.operation.id)
-        ids |= {} if traits.changes else {f"{traits.creates}_id": created}
-        look = look_for(at, call(traits.read_by, ids), "is there what the answer names?", traits.sets)
-        if at.accepted(RULE, look, again):
-            judge_members(at, RULE, look, traits.sets, shown_by=[again])
+        for answer in answers:
+            ids = fixture.ids(at.operation.id)
+            ids |= {} if traits.changes else {f"{traits.creates}_id": identifier(answer)}
+            look = look_for(at, call(traits.read_by, ids), "is there what the answer names?", traits.sets)
+            if at.accepted(RULE, look, answer):
+                judge_members(at, RULE, look, traits.sets, shown_by=[answer])
         return
-    effects.accepted.add(created)
-    what = "a request whose caller hung up, beyond one resource"
-    effects.judge(RULE, what, sent[1:], lambda: at.send(again.call, f"{again.purpose}, again"))
+    created = [identifier(answer) for answer in answers]
+    effects.accepted.update(created)
+    what = f"{'a request' if len(answers) == 1 else 'requests'} whose caller hung up, beyond one resource"
+    effects.judge(RULE, what, sent, lambda: at.send(again.call, f"{again.purpose}, again"))
     if traits.shared:
-        look = at.shown(
-            call(traits.read_by, {**fixture.ids(at.operation.id), "account_id": created}), "is it there?"
-        )
-        at.accepted(RULE, look, again)
+        for answer in answers:
+            ids = {**fixture.ids(at.operation.id), "account_id": identifier(answer)}
+            at.accepted(RULE, at.shown(call(traits.read_by, ids), "is it there?"), answer)
     elif effects.after is not None:
         # It may show late.
         done = at.eventually(
             lambda: walk(at.send, fixture.call(traits.listed_by)),
-            lambda done: done.cut or created in done.ids,
+            lambda done: done.cut or {*created} <= {*done.ids},
         )
         if not done.cut:
             what = f"{again.purpose}: what the answer names"
-            at.expect(RULE, *listed(what, [created], done.page_exchanges), again)
+            at.expect(RULE, *listed(what, created, done.page_exchanges), *answers)
+
+
+# ---------------------------------------------------------------------- during the work
+
+
+@check(
+    RULE,
+    operations=tuple(
+        name
+        for name in OPERATIONS
+        if (each := TRAITS[name]).creates and (each.listed_by or each.read_by or each.draws_on_funds)
+    ),
+)
+def test_caller_hangs_up_during_the_work(at: Check) -> None:
+    """The caller hangs up after parts of the time that the operation usually takes, so during each step of
+    its work: its key and body do the operation, or replay its answer, from then on; it is done once."""
+    latency = _usual_latency(at)
+    delays = [latency * number / PARTS for number in range(1, PARTS + 1)]
+    if at.operation.traits.draws_on_funds:
+        _judge_payouts(at, delays)
+        return
+    left = [*delays]
+    while left:
+        fixture = own_place(at)
+        if at.operation.traits.unique_pair:
+            calls = [fixture.call(at.operation.id, body) for body in at.run.samples.wallets()[: len(left)]]
+        else:
+            calls = [fixture.call(at.operation.id) for _ in left]
+        effects, sent, answers = SideEffects(at, fixture).start(), list[Exchange](), list[Exchange]()
+        for request, delay in zip(calls, left, strict=False):
+            sent += (both := _sent_later(at, request, delay))
+            answers += [both[-1]] if both[-1].succeeded else []
+        del left[: len(calls)]
+        if not answers:
+            return
+        _judge_number(at, fixture, effects, sent, answers)
+
+
+def _usual_latency(at: Check) -> float:
+    """The median of the last latencies of the operation's accepted requests, replays apart, in seconds; of
+    one that it sends where there were none."""
+    first: dict[str | None, Exchange] = {}
+    records = [[*record.values()] for record in at.run.common.records]
+    for exchange in sorted(itertools.chain(*records), key=lambda each: each.started):
+        if exchange.operation == at.operation.id and exchange.succeeded and not exchange.raced:
+            first.setdefault(exchange.call.idempotency_key, exchange)
+    last = [*first.values()][-LATENCIES:] or [at.accept(at.valid(), "a request, to see how long it takes")]
+    return min(statistics.median(exchange.elapsed for exchange in last), LONGEST)
+
+
+def _sent_later(at: Check, request: Call, delay: float) -> list[Exchange]:
+    """Sends a request, hangs up after so many seconds, and sends its key and body until that is under way no
+    more; judges the answer. Returns the exchanges."""
+    words = f"a request whose caller hangs up after {delay * 1000:.1f} ms"
+    lost = at.send(request.but(hang_up=HangUp.CLOSE, hang_up_after=delay), words)
+    again = at.eventually(
+        lambda: at.send(request, f"the key and body of {words}"),
+        lambda answer: answer.status not in _UNDER_WAY,
+    )
+    at.accepted_as(RULE, again, request if again.succeeded else at.valid())
+    return [lost, again]
+
+
+def _judge_payouts(at: Check, delays: Sequence[float]) -> None:
+    """Judges that each payout takes money once, of as many as it takes to exclude payments of others."""
+    fixture, wrong = at.account(), list[tuple[str, list[Exchange]]]()
+    # What comes first creates its payee.
+    fixture.call(at.operation.id)
+    sent: list[Exchange] = []
+    for number in range(_ROUNDS):
+        with at.run.payers.alone():
+            look = balances(at, fixture)
+            single = at.accept(fixture.call(at.operation.id), "a payout, answered")
+            after = balances(at, fixture)
+            fees = dict(taken(look, [single], after))
+            for delay in delays:
+                look, (lost, again) = after, _sent_later(at, fixture.call(at.operation.id), delay)
+                if not again.succeeded:
+                    return
+                after = balances(at, fixture)
+                if _times(fees, single, again, look, after) == 0:
+                    # It may show late.
+                    after = at.eventually(
+                        lambda: balances(at, fixture),
+                        lambda after: _times(fees, single, again, look, after) != 0,  # noqa: B023
+                        "getAccountBalances",
+                    )
+                sent = [after, look, again, lost]
+                if (times := _times(fees, single, again, look, after)) != 1:
+                    got = f"moves {times} times, where its caller hung up after {delay * 1000:.1f} ms"
+                    wrong.append((got, sent))
+        if not wrong or len(wrong) > 1 or number == _ROUNDS - 1:
+            break
+    got, sent = wrong[0] if len(wrong) > 1 else ("", sent)
+    what = "payouts whose caller hung up, and their keys and bodies again: the money of each moves once"
+    at.expect(RULE, what, got, *sent)
+
+
+def _times(
+    fees: Mapping[str, Decimal], single: Exchange, payout: Exchange, look: Exchange, after: Exchange
+) -> int:
+    """How often the money of a payout moves between two looks, where a single one moves with these fees; 1
+    where that cannot be told."""
+    amount, alone = sent_amount(payout.call) or Decimal(0), sent_amount(single.call) or Decimal(0)
+    for member, beyond in taken(look, [payout], after):
+        fee = fees.get(member, Decimal(-1))
+        if fee < 0 or EXACT.add(fee, alone) == 0:
+            continue
+        for times in (0, 2, 3):
+            if EXACT.subtract(beyond, fee) == EXACT.multiply(EXACT.add(amount, fee), Decimal(times - 1)):
+                return times
+    return 1
 
 
 # ---------------------------------------------------------------------- within the body

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, count
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,7 +28,7 @@ from conformance.wire.budget import Budget, Retry, TimeoutPolicy, Turn
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure, HangUp
 from conformance.wire.nonces import Nonces
-from conformance.wire.request_bytes import HANG_UP, SHORT, wire_target
+from conformance.wire.request_bytes import HANG_UP, HANG_UP_AFTER, SHORT, wire_target
 from conformance.wire.transport import FRESH, GATE, Gate, NotHttp, Transport
 
 #: Name and version of the suite, for the logs of the server.
@@ -136,7 +137,7 @@ class Client:
             headers=[(name.encode("ascii"), value.encode("utf-8")) for name, value in headers],
             # With `content`, httpx would add headers of its own.
             stream=httpx.ByteStream(call.body or b""),
-            extensions={"target": target} | ({HANG_UP: call.hang_up, FRESH: True} if call.hang_up else {}),
+            extensions={"target": target} | _hanging_up(call),
         )
         request.read()
         self.nonces.planned(request.headers.get(signing.NONCE))
@@ -316,6 +317,13 @@ class Client:
         for exchange in exchanges:
             for watcher in self.watchers:
                 watcher(exchange)
+
+
+def _hanging_up(call: Call) -> dict[str, Any]:
+    """Extensions of a request whose caller hangs up."""
+    if call.hang_up is None:
+        return {}
+    return {HANG_UP: call.hang_up, HANG_UP_AFTER: call.hang_up_after, FRESH: True}
 
 
 def _failure(error: Exception) -> Failure:

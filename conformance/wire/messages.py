@@ -87,6 +87,8 @@ class Call:
     auth: Auth = Auth()
     #: How the caller hangs up, without an answer; None waits for it.
     hang_up: HangUp | None = None
+    #: Seconds between the last byte of the request and the hang-up.
+    hang_up_after: float = 0.0
 
     @property
     def path(self) -> str:

@@ -17,6 +17,9 @@ _VALUE = re.compile(rb"(?:[^\x00\s]+(?:[ \t]+[^\x00\s]+)*)?")
 #: Request extension: the HangUp with which the caller ends the exchange.
 HANG_UP = "hang_up"
 
+#: Request extension: seconds after which the caller hangs up on a request that was sent whole.
+HANG_UP_AFTER = "hang_up_after"
+
 #: Bytes by which a body falls short of its Content-Length where the caller hangs up within it.
 SHORT = 64
 

@@ -24,7 +24,7 @@ import httpx
 from conformance.target import tls
 from conformance.target.model import NO_FILES, Tls
 from conformance.wire.messages import HangUp
-from conformance.wire.request_bytes import HANG_UP, written
+from conformance.wire.request_bytes import HANG_UP, HANG_UP_AFTER, written
 
 #: Request extension: use a new connection.
 FRESH = "fresh_connection"
@@ -310,6 +310,7 @@ class Transport(httpx.BaseTransport):
             connection.begin(seconds, end)
             connection.write(data)
             if how := request.extensions.get(HANG_UP):
+                time.sleep(request.extensions.get(HANG_UP_AFTER, 0.0))
                 connection.hang_up(how)
                 raise httpx.CloseError("the caller hung up")
             status, headers = exchange.head()

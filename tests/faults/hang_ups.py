@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.operation_sets import OPERATION_SETS
@@ -9,7 +10,7 @@ from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 
-from .catalogue import faults, refusal, refuse, seam, seams
+from .catalogue import Faulty, faults, refusal, refuse, seam, seams
 from .rows import skipping, where
 
 #: Seconds that the work takes in which a caller may hang up.
@@ -20,12 +21,40 @@ def gone(ctx: Context) -> bool:
     return ctx.request.method == "POST" and ctx.request.gone(WORK)
 
 
-def _undone(self: Any, ctx: Context) -> None:
-    """Takes back what was done, but not the record of the key."""
+#: Seconds that each step of the work takes: before the effect, and between it and the record of its key.
+STEP = 0.01
+
+
+class Stepwise(Faulty):
+    """Does nothing where its caller hangs up before the effect."""
+
+    def act(self, ctx: Context) -> None:
+        if ctx.request.gone(STEP):
+            refuse(refusal("499 api_error cancelled"))
+        super().act(ctx)
+
+
+def _undone_between(self: Any, ctx: Context) -> None:
+    """Takes back what was done where the caller hangs up behind it, but not the record of the key."""
+    _undone(self, ctx, lambda: bool(ctx.request.gone(STEP)))
+
+
+def _half_done(self: Any, ctx: Context) -> None:
+    """Ends between the effect on a balance or a pair and the resource, where the caller hangs up there."""
+    self.usual()
+    if ctx.record is not None and ctx.request.gone(STEP):
+        ctx.store.change("DELETE FROM resources WHERE id = ?", ctx.record["id"])
+        refuse(refusal("499 api_error cancelled"))
+
+
+def _undone(self: Any, ctx: Context, test: Callable[[], bool] = lambda: True) -> None:
+    """Takes back what was done where a test holds then, but not the record of the key."""
     accounts = {record["id"] for record in (ctx.account,) if record}
     balances = {account: ctx.store.balances(account) for account in accounts}
     before = dict(ctx.beneficiary or {})
     self.usual()
+    if not test():
+        return
     for account, each in balances.items():
         for balance in each:
             ctx.store.set_balance(account, balance)
@@ -81,5 +110,31 @@ faults["idempotency.hang-up"] |= {
     ),
     "What came of a body that broke off is taken for the whole.": seam(
         "on_broken_off", lambda: None, operations=_COUNTED
+    ),
+    "A caller hangs up between the work and the record of its key, which is lost.": skipping(
+        "remember", lambda ctx: ctx.request.gone(STEP), base=Stepwise, operations=_COUNTED
+    ),
+    "A caller hangs up behind the work, which is taken back, and the record of its key is not.": seam(
+        "act",
+        _undone_between,
+        base=Stepwise,
+        operations=[name for name in OPERATION_SETS["create"] if name != "createPayin"],
+    ),
+    "A caller hangs up between two effects, of which the first stays.": seam(
+        "act", _half_done, base=Stepwise, operations=("createPayout", "createWallet")
+    ),
+    "A caller hangs up during the work, and its key stays under way for ever.": seams(
+        {
+            "remember": lambda self, ctx, response, usual: (
+                self.state.update({ctx.key: True}) if ctx.request.gone(STEP) else usual()
+            ),
+            "stored_answer": lambda self, ctx, usual: (
+                refuse(refusal("409 idempotency_error request_in_progress"))
+                if ctx.key in self.state
+                else usual()
+            ),
+        },
+        base=Stepwise,
+        operations=[name for name in OPERATION_SETS["create"] if name != "createPayin"],
     ),
 }

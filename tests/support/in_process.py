@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from time import sleep
 
 import httpx
@@ -24,14 +25,22 @@ class InProcessTransport(httpx.BaseTransport):
             # Yields as a socket would, so that all threads of a race start before the first answer.
             sleep(0)
         target = request.extensions.get("target", request.url.raw_path)
-        hung_up = request.extensions.get("hang_up")
+        hung_up, begun = request.extensions.get("hang_up"), time.perf_counter()
+
+        def gone(seconds: float) -> bool:
+            end = time.perf_counter() + seconds
+            left = begun + request.extensions.get("hang_up_after", 0.0) if hung_up else end + 1
+            # Looked up late, as tests replace it.
+            time.sleep(max(0.0, min(end, left) - time.perf_counter()))
+            return left <= end
+
         received = Request(
             request.method,
             target,
             request.headers.raw,
             request.read(),
             whole=hung_up != "within the body",
-            gone=lambda seconds: hung_up is not None,
+            gone=gone,
         )
         response = self.server.handle(received)
         return httpx.Response(response.status, headers=response.headers, content=response.body)

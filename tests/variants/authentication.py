@@ -195,8 +195,8 @@ def no_other_methods(self: Behaviour, usual: Usual, ctx: Context) -> None:
 
 @demand(seam="check_state", kind="broken_off")
 def abandoned_with_the_caller(self: Behaviour, ctx: Context) -> object:
-    """Does nothing, and records no key, where the caller has hung up meanwhile."""
-    return ctx.request.gone(0)
+    """Does nothing, and records no key, where the caller hangs up before the work is done."""
+    return ctx.request.method == "POST" and ctx.request.gone(0.001)
 
 
 @choice(seam="stored_answer")

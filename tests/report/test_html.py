@@ -113,6 +113,12 @@ def test_a_statement_that_is_the_expectation_stands_once() -> None:
     assert sum(rule.statement in text(part) for part in card.cssselect("p, dd")) == 1
 
 
+def test_the_title_of_a_violation_is_a_sentence_with_its_spaces() -> None:
+    page = parser.fromstring("".join(pieces(document(whole_run({WALK: Verdict.FAILED})))))
+    [title] = page.xpath("//details[@id='cause-1']/summary")
+    assert " ".join(title.text_content().split()).startswith(f"1. {WALK[0]} on {WALK[1]} ")
+
+
 def test_known_failures_stale_entries_and_errors_have_sections() -> None:
     known = KnownFailures(
         [

@@ -239,6 +239,6 @@ def _judge_destinations(
                 expectation = f"{what}: a destination's {name}, which its create showed"
                 mask, number = element.get(name, MISSING), str(body.get(name.removesuffix("_masked")))
                 # Which characters a mask hides is open: another destination's mask is not.
-                strange = mask in {each.get(name) for each in own} - {origin.get(name)}
+                strange = mask != origin.get(name) and mask in [each.get(name) for each in own]
                 wrong = mask is None or (strange and mask_defect(str(mask), number))
                 at.expect(RULE, expectation, show(mask) if wrong else "", answer, origin)

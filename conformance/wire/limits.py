@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -24,8 +25,9 @@ QUIET, RETRIAL = 1.0, 30.0
 #: refused whatever the pace.
 MOST_LOWERED, SETTLED = 5, 10.0
 
-#: The longest time for which all requests wait after a refusal, in seconds.
-LONGEST = 60.0
+#: Seconds for which requests wait in all between two answers. Who asks for more takes none for a time that no
+#: run waits for, and each request is refused by itself.
+LONGEST = 120.0
 
 #: The lowest rate to learn, in requests a second.
 SLOWEST = 0.5
@@ -72,6 +74,10 @@ class Limit:
     first: float = math.inf
     #: True where refusals do not depend on the limit.
     unrelated: bool = False
+    #: Seconds waited since the last answer.
+    waited: float = 0.0
+    #: Held by the first of those that wait for it, so that a race is not overtaken by single requests.
+    line: threading.Lock = field(default_factory=threading.Lock)
 
     def reserve(self, number: int, now: float) -> float:
         """Reserves the sending of so many requests at once; returns when they are due."""
@@ -92,6 +98,7 @@ class Limit:
         if exchange.throttled:
             self._refused(exchange, began, now)
         else:
+            self.waited = 0.0
             self.answers.append(now)
             while self.answers[0] < now - 1:
                 self.answers.popleft()
@@ -103,8 +110,13 @@ class Limit:
 
     def _refused(self, exchange: Exchange, began: float, now: float) -> None:
         learned = self.rate not in (0, self.allowed)
-        if self.unrelated or retry_after(exchange) == 0 or not self.open or began < self.since:
+        seconds = retry_after(exchange)
+        if self.unrelated or seconds == 0 or not self.open or began < self.since:
             # Sent before the limit was changed, or whatever it is.
+            return
+        seconds = QUIET if seconds is None else seconds
+        if self.waited + seconds > LONGEST:
+            self._lift()
             return
         if rate := announced(exchange):
             self.rate, self.rate_refused = min(MARGIN * rate, self.allowed), rate
@@ -123,8 +135,8 @@ class Limit:
             self.rate = min(MARGIN * (observed or GUESS), self.allowed)
             self.rate_refused, self.at_once, self.at_once_refused = observed or math.inf, math.inf, math.inf
         # Nothing is sent until the server may take requests again.
-        seconds = retry_after(exchange)
-        self.due = now + (QUIET if seconds is None else min(seconds, LONGEST))
+        self.waited += seconds
+        self.due = now + seconds
         self._changed(self.due)
 
     def _recent(self, now: float) -> float:
@@ -139,11 +151,13 @@ class Limit:
         self.last = self.since = self.raised = now
         self.changes += 1
         if self.lowered > MOST_LOWERED and (self.at_once == math.inf or self.at_once < self.first / 4):
-            self.rate, self.at_once, self.unrelated = (
-                0.0 if self.allowed == math.inf else self.allowed,
-                math.inf,
-                True,
-            )
+            self._lift()
+
+    def _lift(self) -> None:
+        """Holds nothing back any more but what the user limits."""
+        self.rate, self.at_once = (0.0 if self.allowed == math.inf else self.allowed), math.inf
+        self.due, self.unrelated = 0.0, True
+        self.changes += 1
 
     def _raise(self, now: float) -> None:
         """Raises the limit after a time without refusals."""

@@ -68,8 +68,6 @@ class Pace:
         # Looked up late, as tests replace it.
         self._clock, self._processor = clock or (lambda: time.monotonic()), processor
         self._change = threading.Condition()
-        #: Held by the first of those that wait, so that a race is not overtaken by single requests.
-        self._line = threading.Lock()
         self.limit(requests_per_second)
         #: Operation -> a limit of its own.
         self.own: dict[str, Limit] = {}
@@ -111,7 +109,7 @@ class Pace:
                 return None
             if (wait := due - self._clock()) > 0:
                 time.sleep(wait)
-            with self._line, self._change:
+            with limit.line, self._change:
                 while not self.fits(limit, number) and limit.changes == changes:
                     if self._clock() >= end:
                         return None

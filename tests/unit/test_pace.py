@@ -6,8 +6,10 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from collections import deque
+import threading
+from collections import defaultdict, deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +94,7 @@ class Simulation:
         self._numbers = itertools.count()
         self._operations = (OPERATIONS[number % 4] for number in itertools.count())
         self._left, self._running = REQUESTS // TEST, 0
-        self._line: deque[Entry] = deque()
+        self._lines: defaultdict[int, deque[Entry]] = defaultdict(deque)
         self.most = 0
 
     def run(self) -> float:
@@ -130,16 +132,20 @@ class Simulation:
         self._at(limit.reserve(1, self.now), lambda: self._queue(entry))
 
     def _queue(self, entry: Entry) -> None:
-        self._line.append(entry)
+        self._lines[id(entry.limit)].append(entry)
         self._admit()
 
     def _admit(self) -> None:
-        while self._line:
-            entry = self._line[0]
+        for line in [*self._lines.values()]:
+            self._admit_of(line)
+
+    def _admit_of(self, line: deque[Entry]) -> None:
+        while line:
+            entry = line[0]
             changed = entry.limit.changes != entry.changes
             if not changed and not self.pace.fits(entry.limit, 1):
                 return
-            self._line.popleft()
+            line.popleft()
             if changed:
                 self._reserve(entry.left, entry.operation)
             else:
@@ -238,6 +244,42 @@ def test_limits_are_told_as_lines_for_the_user() -> None:
 def test_announced_limits(headers: dict[str, str], rate: float) -> None:
     answer: Any = Answer("", 0.1, True, headers)
     assert announced(answer) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(("seconds", "waits"), [(3600, [0]), (50, [50, 50, 0]), (1, [1, 1, 1])])
+def test_no_run_waits_for_a_limit_that_no_run_outlasts(seconds: int, waits: list[float]) -> None:
+    """Every request is refused, as where a quota of the day is used up."""
+    limit, now = Limit(), 100.0
+    refused: Any = Answer("listWallets", 0.1, True, {"retry-after": str(seconds)}, 429)
+    for wait in waits:
+        limit.under_way += 1
+        limit.ended(refused, now, now + 0.1)
+        due = limit.reserve(1, now + 0.1)
+        assert due == pytest.approx(now + 0.1 + wait)
+        now = due
+
+
+def test_a_request_that_waits_for_its_own_limit_holds_no_other_up() -> None:
+    pace = Pace(lanes=4, clock=lambda: 0.0)
+    pace.own["createPayin"] = Limit(at_once=1)
+    assert pace.enter(1, "createPayin", None)
+    waiting = threading.Event()
+    fits = pace.fits
+
+    def watched(limit: Limit, number: int) -> bool:
+        waiting.set()
+        return fits(limit, number)
+
+    pace.fits = watched  # type: ignore[method-assign]
+    with ThreadPoolExecutor() as threads:
+        second = threads.submit(pace.enter, 1, "createPayin", None)
+        assert waiting.wait(10)
+        read = threads.submit(pace.enter, 1, "listWallets", None)
+        try:
+            assert read.result(10) is pace.overall
+        finally:
+            pace.leave(pace.own["createPayin"], Answer("createPayin", 0.1))  # type: ignore[arg-type]
+        assert second.result(10) is pace.own["createPayin"]
 
 
 def test_a_fixed_number_of_lanes_and_a_given_rate_stay() -> None:

@@ -13,9 +13,11 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.contract.rules import RULES, Level
+from conformance.judge.cells import grouped
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import catch, run_on_fault
 from tests.faults.members import bugs, opened
+from tests.prove.selection import each_kind
 
 pytestmark = pytest.mark.usefixtures("quiet", "no_waiting")
 
@@ -42,19 +44,12 @@ def _drawn(faults: list[Fault]) -> list[Fault]:
 
 @functools.cache
 def _by_cell() -> dict[tuple[str, str], list[Fault]]:
-    cells: dict[tuple[str, str], list[Fault]] = {}
-    for fault in load():
-        cells.setdefault((fault.rule, fault.operation), []).append(fault)
-    return cells
+    return grouped(((fault.rule, fault.operation), fault) for fault in load())
 
 
 def _in_fields() -> list[Fault]:
     """One mistake for each field of each operation."""
-    fields: dict[tuple[str, ...], list[Fault]] = {}
-    for fault in load():
-        if fault.member:
-            fields.setdefault(fault.group, []).append(fault)
-    return [_drawn(those)[0] for those in fields.values()]
+    return each_kind([fault for fault in load() if fault.member])
 
 
 @pytest.mark.parametrize(("rule", "operation"), CELLS)

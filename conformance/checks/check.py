@@ -245,11 +245,8 @@ class Check:
             control = self.send(renewed(usual), "the same request in its usual form")
             if not control.succeeded:
                 reason = f"in its usual form it was answered {control.described()}, too"
-                stop, choice = (
-                    refusal_of_valid(control),
-                    control.refused and not control.refused_authentication,
-                )
-                self.unclear(rule, reason, answer, control, stop=stop, choice=choice)
+                choice = control.refused and not control.refused_authentication
+                self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control), choice=choice)
                 return
         self.accepted(rule, answer)
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, count
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -137,7 +136,8 @@ class Client:
             headers=[(name.encode("ascii"), value.encode("utf-8")) for name, value in headers],
             # With `content`, httpx would add headers of its own.
             stream=httpx.ByteStream(call.body or b""),
-            extensions={"target": target} | _hanging_up(call),
+            extensions={"target": target, HANG_UP_AFTER: call.hang_up_after}
+            | ({HANG_UP: call.hang_up, FRESH: True} if call.hang_up else {}),
         )
         request.read()
         self.nonces.planned(request.headers.get(signing.NONCE))
@@ -317,13 +317,6 @@ class Client:
         for exchange in exchanges:
             for watcher in self.watchers:
                 watcher(exchange)
-
-
-def _hanging_up(call: Call) -> dict[str, Any]:
-    """Extensions of a request whose caller hangs up."""
-    if call.hang_up is None:
-        return {}
-    return {HANG_UP: call.hang_up, HANG_UP_AFTER: call.hang_up_after, FRESH: True}
 
 
 def _failure(error: Exception) -> Failure:

@@ -25,8 +25,8 @@ QUIET, RETRIAL = 1.0, 30.0
 #: refused whatever the pace.
 MOST_LOWERED, SETTLED = 5, 10.0
 
-#: Seconds for which requests wait in all between two answers. Who asks for more takes none for a time that no
-#: run waits for, and each request is refused by itself.
+#: Maximum seconds for which requests wait between two answers. A server that asks for more is not waited for:
+#: each request is sent, and refused by itself.
 LONGEST = 120.0
 
 #: The lowest rate to learn, in requests a second.

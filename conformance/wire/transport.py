@@ -310,7 +310,7 @@ class Transport(httpx.BaseTransport):
             connection.begin(seconds, end)
             connection.write(data)
             if how := request.extensions.get(HANG_UP):
-                time.sleep(request.extensions.get(HANG_UP_AFTER, 0.0))
+                time.sleep(request.extensions[HANG_UP_AFTER])
                 connection.hang_up(how)
                 raise httpx.CloseError("the caller hung up")
             status, headers = exchange.head()

@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TypeVar
 
+from conformance.judge.cells import grouped
 from tests.faults.catalogue import Fault, load
 
 One = TypeVar("One")
@@ -62,9 +63,7 @@ def chosen(options: argparse.Namespace) -> list[Fault]:
 
 def each_kind(faults: list[Fault]) -> list[Fault]:
     """Returns one fault of each group, spread over the operations, or over the mistakes in a field."""
-    groups: dict[tuple[str, ...], list[Fault]] = {}
-    for fault in faults:
-        groups.setdefault(fault.group, []).append(fault)
+    groups = grouped((fault.group, fault) for fault in faults)
     return [some[at % len(some)] for at, some in enumerate(groups.values())]
 
 

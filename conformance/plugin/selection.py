@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
     from conformance.checks.check import CheckDefinition
+    from conformance.contract.rules import Rule
     from conformance.fuzz.exploration import Exploration
     from conformance.plugin.options import Options
 
@@ -98,21 +99,24 @@ def job_of(item: pytest.Item) -> Job | None:
 @functools.cache
 def quick() -> frozenset[tuple[str, str]]:
     """The checks of a quick run, all but those that wait, each with one of the operations on which most of
-    its rules are judged: these take turns by the place of the check in the alphabet. If it is the turn of one
-    under development, which a server may lack, the next has its turn as well."""
+    its rules are judged, and of these most that no check before it judges: they take turns by the place of
+    the check in the alphabet. If it is the turn of one under development, which a server may lack, the next
+    has its turn as well."""
     from conformance.checks import load_checks
     from conformance.contract.traits import TRAITS
 
     chosen: set[tuple[str, str]] = set()
+    judged: set[Rule] = set()
     for place, (name, check) in enumerate(sorted(load_checks().items())):
         if check.waits:
             continue
         left = list(check.operations)
         while left:
-            most = max(len(check.rules_on(operation)) for operation in left)
-            turns = [operation for operation in left if len(check.rules_on(operation)) == most]
+            numbers = {each: (len(rules := check.rules_on(each)), len({*rules} - judged)) for each in left}
+            turns = [operation for operation in left if numbers[operation] == max(numbers.values())]
             turn = turns[place % len(turns)]
             chosen.add((name, turn))
+            judged.update(check.rules_on(turn))
             left = [each for each in left if each != turn] if TRAITS[turn].under_development else []
     return frozenset(chosen)
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conformance.contract.documents import SPEC, load_yaml
+from conformance.contract.documents import SPEC, load
 from conformance.contract.rules import RULES, Level
 
 Schema = dict[str, Any]
@@ -40,10 +40,7 @@ class Bundler:
     def document(self, name: str) -> Any:
         """Loads a file of spec/, once."""
         if name not in self._documents:
-            path = SPEC / name
-            self._documents[name] = (
-                json.loads(path.read_bytes()) if path.suffix == ".json" else load_yaml(path)
-            )
+            self._documents[name] = load(name)
         return self._documents[name]
 
     def _find(self, reference: str, file: str) -> tuple[str, str, Schema]:

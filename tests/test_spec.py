@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance.contract.documents import SPEC, load_yaml
+from conformance.contract.documents import SPEC, load
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operation_sets import CITED, OPERATION_SETS, cited_rules
 from conformance.contract.operations import OPERATIONS, Operation, response_problems, response_schema
@@ -31,7 +31,7 @@ def fields(operation: Operation) -> dict[str, Any]:
 def test_data_fit_their_schema(name: str) -> None:
     schema = json.loads((SPEC / f"{name}.schema.json").read_bytes())
     Draft202012Validator.check_schema(schema)
-    found = Draft202012Validator(schema).iter_errors(load_yaml(SPEC / f"{name}.yaml"))
+    found = Draft202012Validator(schema).iter_errors(load(f"{name}.yaml"))
     assert not [f"{error.json_path}: {error.message}" for error in found]
 
 

@@ -10,12 +10,12 @@ import argparse
 import os
 
 from conformance._text import count
-from conformance.cli.main import add_server, print_indented
+from conformance.cli.main import WRONG_USAGE, add_server, print_indented
 from conformance.diagnosis.examine import examine
 from conformance.target.file import load
 
-#: Exit status of wrong usage or if nothing can be judged, and if only some rules cannot; as in a run.
-WRONG_USAGE, INCOMPLETE = 4, 6
+#: Exit status if some rules cannot be judged, as in a run.
+INCOMPLETE = 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     sent = f"({count(len(examination.exchanges), 'request')})"
     if examination.stopped:
         print(f"\nThe target cannot be judged yet {sent}.")
-        return WRONG_USAGE
+        return WRONG_USAGE["doctor"]
     if problems := len(examination.diagnoses):
         print(f"\nThe target can be judged, but {count(problems, 'problem')} should be fixed {sent}.")
         return INCOMPLETE

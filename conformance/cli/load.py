@@ -29,7 +29,6 @@ from conformance.load.settings import VARIABLE, Settings
 from conformance.target.file import load
 from conformance.world.samples import run_label
 
-WRONG_USAGE = 4
 PASSES_ON = True
 
 #: Options of a run that a load run has, too.

@@ -35,6 +35,9 @@ COMMANDS: dict[str, str] = {
     "explain-signature": "name the mistake that makes a wrong signature",
 }
 
+#: Exit status of wrong usage: of subcommands with the exit statuses of a run, and of all others.
+WRONG_USAGE = {"doctor": 4, "load": 4, "": 2}
+
 
 def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
     """Adds `--target`, a path or None; `purpose` says what the file is used for."""
@@ -70,8 +73,8 @@ def print_indented(text: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit status: 2, or the module's WRONG_USAGE, for wrong usage,
-    130 if interrupted."""
+    """Runs the command line and returns the exit status: one of WRONG_USAGE for wrong usage, 130 if
+    interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="conformance", description="A conformance suite for the Financial Accounts API."
@@ -79,22 +82,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     module: Any = None
+    wrong_usage = WRONG_USAGE.get(words[0] if words else "", WRONG_USAGE[""])
     for name, summary in COMMANDS.items():
         # pytest has a --help of its own.
         subparsers.add_parser(name, help=summary, add_help=name != "test", allow_abbrev=False)
-    if words and words[0] in COMMANDS:
-        module = importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}")
-        command = subparsers.choices[words[0]]
-        command.description = (module.__doc__ or "").partition("\n\n")[2]
-        module.add_arguments(command)
-    wrong_usage = getattr(module, "WRONG_USAGE", 2)
     try:
+        if words and words[0] in COMMANDS:
+            # The module of a subcommand reads the contract.
+            module = importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}")
+            command = subparsers.choices[words[0]]
+            command.description = (module.__doc__ or "").partition("\n\n")[2]
+            module.add_arguments(command)
         options, rest = parser.parse_known_args(words)
         if rest and not getattr(module, "PASSES_ON", False):
             command.error(f"unrecognized arguments: {' '.join(rest)}")
         options.words = rest
     except SystemExit as stop:
         sys.exit(wrong_usage if stop.code else 0)
+    except InputError as error:
+        print(f"conformance {words[0]}: {error}", file=sys.stderr)
+        return wrong_usage
     try:
         return int(module.run(options))
     except KeyboardInterrupt:
@@ -110,4 +117,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         text = f"{error.filename}: it cannot be written ({error.strerror})."
     print(f"conformance {words[0]}: {text}", file=sys.stderr)
-    return int(wrong_usage)
+    return wrong_usage

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from conformance._files import InputError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -21,6 +24,25 @@ SPEC = Path(os.environ.get(VARIABLE) or _OWN)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def load_yaml(path: Path) -> Any:
-    """Loads a YAML file. Raises OSError or yaml.YAMLError."""
-    return yaml.load(path.read_bytes(), Loader=_LOADER)
+def load(name: str, *members: str) -> Any:
+    """Loads a YAML or JSON file by its path relative to SPEC, an object with these members. Raises
+    InputError, which names the folder and the cure."""
+    path, form = SPEC / name, "YAML" if name.endswith(".yaml") else "JSON"
+    try:
+        text = path.read_bytes()
+        document = yaml.load(text, Loader=_LOADER) if form == "YAML" else json.loads(text)
+    except OSError as error:
+        problem = f"{name} cannot be read ({error.strerror})" if SPEC.is_dir() else "there is no such folder"
+    except (yaml.YAMLError, ValueError) as error:
+        problem = f"{name} is no {form} ({' '.join(str(error).split())})"
+    else:
+        missing = [member for member in members if not isinstance(document, dict) or member not in document]
+        if not missing:
+            return document
+        problem = f"{name} has no {', '.join(missing)}"
+    if not os.environ.get(VARIABLE):
+        raise InputError(f"{SPEC}: this folder holds the contract, but {problem}; install the suite again.")
+    raise InputError(
+        f"{SPEC}: {VARIABLE} names this folder as the contract's, but {problem}; name a whole copy of spec/, "
+        f"or unset {VARIABLE} to use the suite's own."
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from urllib.parse import unquote
 from conformance._files import InputError
 from conformance._text import meant, plain
 from conformance.contract import json_text
-from conformance.contract.documents import SPEC, load_yaml
+from conformance.contract.documents import load
 from conformance.contract.schemas import Problem, Schema, places, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
 
@@ -50,8 +49,8 @@ class Operation:
 
 @functools.cache
 def _document(name: str) -> Any:
-    """Loads a file by its path relative to SPEC."""
-    return load_yaml(SPEC / name) if name.endswith(".yaml") else json.loads((SPEC / name).read_bytes())
+    """Loads a file by its path relative to SPEC, once."""
+    return load(name)
 
 
 def _resolved(value: Any, name: str) -> Any:

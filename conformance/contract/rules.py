@@ -15,7 +15,7 @@ import msgspec
 from conformance._files import InputError
 from conformance._records import says
 from conformance._text import meant
-from conformance.contract.documents import SPEC, load_yaml
+from conformance.contract.documents import load
 from conformance.contract.operation_sets import CITED, OPERATION_SETS, citing
 
 
@@ -69,7 +69,7 @@ def _rule(entry: Mapping[str, Any]) -> Rule:
     return msgspec.convert({**entry, "operations": operations, "sides": sides}, Rule)
 
 
-_CATALOGUE = load_yaml(SPEC / "rules.yaml")
+_CATALOGUE = load("rules.yaml", "version", "sections", "rules")
 
 #: Section number -> title.
 SECTIONS: Mapping[str, str] = MappingProxyType(_CATALOGUE["sections"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.contract.documents import SPEC, load_yaml
+from conformance.contract.documents import load
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Traits:
 
 #: Traits by operationId, in the order of openapi.yaml.
 TRAITS: Mapping[str, Traits] = MappingProxyType(
-    msgspec.convert(load_yaml(SPEC / "operations.yaml")["operations"], dict[str, Traits])
+    msgspec.convert(load("operations.yaml", "operations")["operations"], dict[str, Traits])
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import glob
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -47,7 +48,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Registers what controls the run, or runs tests in a process of pytest-xdist, or both."""
     config = session.config
     given = config.stash[_OPTIONS]
-    if not given.selected or given.idle:
+    if not given.selected:
+        return
+    if given.idle:
+        _read_contract()
         return
     if given.worker:
         from conformance.plugin.lanes import Runner
@@ -80,6 +84,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not getattr(config.option, "tx", None):
         controls.runner = Runner(given, controls.process_data())
         config.pluginmanager.register(controls.runner)
+
+
+def _read_contract() -> None:
+    """Imports what collection imports. Raises pytest.UsageError if the contract cannot be read."""
+    try:
+        importlib.import_module("conformance.checks")
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

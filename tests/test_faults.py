@@ -63,6 +63,7 @@ def test_a_fault_of_the_rule_is_caught_on_the_operation(rule: str, operation: st
         assert any((rule, operation) in catch(fault).broken for fault in _drawn(faults)[:20])
 
 
+@pytest.mark.slow  # `.ci/run` proves these among the faults of each kind.
 @pytest.mark.parametrize("fault", _in_fields(), ids=lambda fault: fault.id)
 def test_a_mistake_in_a_field_is_caught(fault: Fault) -> None:
     outcome = catch(fault)

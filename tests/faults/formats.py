@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from conformance.contract import fields as contract
@@ -18,7 +19,7 @@ from conformance.reference.seams.validation import FIELDS
 from conformance.world.bodies import CURRENCIES
 from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES, Field, limits
 
-from .catalogue import Faulty, faults, of
+from .catalogue import Faulty, faults, of, refuse, seams
 from .rows import EMBEDDING, MISSING, document, each_of, inside, on_pages, skipping
 
 BALANCES, PAYMENTS = ("getAccountBalances",), ("createPayout", "createPayin")
@@ -265,6 +266,20 @@ faults["format.money"] |= {
         each_of("amount_in_usd", AMOUNTS, ["createPayout"]),
         each_of(inside("balances", BALANCE_MONEY), AMOUNTS, BALANCES),
         by_field=True,
+    ),
+    "A small amount_in_usd has an exponent, as a double's text, and amounts have few decimals.": seams(
+        {
+            "check_amount": lambda self, ctx, field, value, usual: (
+                usual()
+                if len(value.partition(".")[2]) <= self.value[0]
+                else refuse("422 validation_error too_precise")
+            ),
+            "amount_in_usd": lambda self, usual: (
+                usual() if Decimal(usual()) >= self.value[1] else f"{Decimal(usual()):E}"
+            ),
+        },
+        operations=["createPayout"],
+        each={"below a thousandth": (4, Decimal("0.001")), "five decimals": (6, Decimal("0.0001"))},
     ),
     "An amount of a balance is no string that holds a plain decimal where it is zero.": document.changes(
         each_of(

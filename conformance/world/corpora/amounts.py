@@ -78,6 +78,8 @@ EXACT = (
     Value("10000000", "ten million, which a double's text has with an exponent"),
     Value("12345.67", "above amounts that somebody has to approve"),
     Value("1.005", "half a cent, below it in a double"),
+    Value("0.0001", "below a cent, where Java writes a double with an exponent"),
+    Value("0.00001", "below a cent, where PHP and Python write a double with an exponent"),
     Value("0.00000001", "far below a cent"),
     Value("1.0000000000000000001", "19 decimals"),
     Value("1." + "0" * 34 + "1", "36 digits, more than a decimal of 128 bits has"),

@@ -265,6 +265,7 @@ faults["auth.query-as-sent"] |= {
             "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),
             "decoded": unquote_to_bytes,
             "plus for space": _signed_again(quote_plus),
+            "0 left out, which is false": lambda query: query if query != b"0" else b"",
             "normal form": _signed_again(quote),
         },
     )

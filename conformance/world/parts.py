@@ -178,7 +178,7 @@ def of_all_lengths(european: Body | None, wallet: Body | None) -> dict[str, Body
     }
     addresses = {
         f"a wallet address of {len(start) + count} characters": start + digits(count)
-        for start, count in (("1", 25), ("bc1p", 58), ("addr1", 85))
+        for start, count in (("1", 3), ("1", 8), ("1", 25), ("bc1p", 58), ("addr1", 85))
     }
     sources = [(european, "iban", ibans), (wallet, "wallet_address", addresses)]
     return {

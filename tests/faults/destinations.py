@@ -67,6 +67,7 @@ faults["destination.masked-enough"] |= {
             "all but the last": lambda text: text[:-1] + "*",
             "all but five": lambda text: text[:-5] + "****",
             "three quarters": lambda text: "****" + text[len(text) // 4 :],
+            "four of nine": lambda text: "*" * (len(text) - 4) + text[-min(4, len(text) - 1) :],
         },
     ),
     "A mask shows what does not stand at the ends of the value.": where(
@@ -198,6 +199,11 @@ faults["destination.masked"] |= {
     ),
     "An IBAN beside an account number is not kept.": masking(
         "iban", lambda: None, lambda record: record.get("account_number"), also=("format.fields",)
+    ),
+    "The last four characters of a wallet address are shown, also of four.": masking(
+        "wallet_address",
+        lambda text: "*" * (len(text) - 4) + text[-4:],
+        also=("destination.masked-enough",),
     ),
     "A wallet address is masked only in hexadecimal.": masking(
         "wallet_address", lambda text: text, lambda record: not record["wallet_address"].startswith("0x")

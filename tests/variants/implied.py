@@ -149,8 +149,9 @@ class ReadsNoChunks(NoBodyIsEmpty):
 
 @choice("destination.masked-enough", seam="masked")
 def barely_masked(self: Behaviour, usual: Usual, ctx: Context, value: Any) -> str | None:
-    """Masks five characters in the middle of a value."""
-    return None if value is None else f"{str(value)[:4]}*****{str(value)[9:]}"
+    """Masks five characters in the middle of a value, of a short one half of it."""
+    text = "" if value is None else str(value)
+    return None if value is None else f"{text[: min(4, len(text) // 2)]}*****{text[9:]}"
 
 
 @choice("list.plain-integers", seam="list_document")

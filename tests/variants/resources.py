@@ -282,7 +282,7 @@ def masked_in_groups(self: Behaviour, usual: Usual, ctx: Context, value: Any) ->
     if value is None:
         return None
     text = "".join(str(value).split())
-    ends = min(4, len(text) // 4)
+    ends = min(4, len(text) // 6)
     hidden = text[:ends] + "X" * (len(text) - 2 * ends) + text[len(text) - ends :]
     return " ".join(re.findall(".{1,4}", hidden))
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from conformance.checks.check import Check, check
 from conformance.contract.fields import request_fields
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain
@@ -157,6 +158,37 @@ def test_sound_updates_are_accepted(at: Check) -> None:
         patches["a PATCH of a business' company_name alone"] = {"company_name": business["company_name"]}
     calls = {what: fixture.call(at.operation.id, body) for what, body in patches.items()}
     _judge_all(at, {what: at.shown(call, f"{what}, which is valid") for what, call in calls.items()})
+
+
+def _needed_texts(operation: str) -> list[str]:
+    """The required fields that take any words."""
+    return [field.name for field in request_fields(operation) if field.required and field.free]
+
+
+@check(RULE, operations=tuple(filter(_needed_texts, OPERATION_SETS["body"])))
+def test_zero_as_a_text(at: Check) -> None:
+    """A required text that is 0, which counts as false in some languages, is accepted where another digit is
+    accepted twice: a server may have a form of names, or want unique ones."""
+    operation, names = at.operation.id, _needed_texts(at.operation.id)
+
+    def send(text: str, *names: str) -> Exchange:
+        texts = dict.fromkeys(names, text)
+        fixture = at.account(fresh=True) if at.operation.traits.subset_of else created_in(at.run, operation)
+        body = texts if at.operation.traits.subset_of else {**fixture.body(operation), **texts}
+        return at.send(fixture.call(operation, body), f'{" and ".join(names)} "{text}"')
+
+    if (answer := send("0", *names)).succeeded:
+        at.accepted(RULE, answer)
+        return
+    for name in names:
+        answer = send("0", name)
+        if not at.usable(RULE, answer):
+            continue
+        others = [send("7", name) for _ in range(2)] if answer.refused else []
+        if all(other.succeeded for other in others):
+            at.accepted(RULE, answer, *others)
+        else:
+            at.not_exercised(RULE, f"{answer.purpose} was refused, but so was another digit")
 
 
 def _judge_all(at: Check, answers: Mapping[str, Exchange]) -> None:

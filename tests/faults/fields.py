@@ -22,6 +22,13 @@ limited = fields(lambda field: field.max_length is not None)
 
 #: Fields of which a value of exactly the maximum length is valid for certain.
 fillable = fields(lambda field: field.free and field.max_length is not None)
+
+
+#: Required texts of any words.
+def needed_texts(operation: str) -> list[str]:
+    return [field.name for field in request_fields(operation) if field.required and field.free]
+
+
 enumerated = fields(lambda field: field.kind == "enum")
 
 
@@ -290,6 +297,13 @@ faults["fields.accepts-valid"] |= {
         "invalid_field",
         lambda usual: not re.search('"(name|label)": "conformance', json.dumps(usual()), re.IGNORECASE),
         operations=("createAccount", "createVirtualAccount", "createWallet"),
+    ),
+    "A required text that is 0 is refused as missing.": refusing(
+        "check_length",
+        "invalid_field",
+        lambda self, field, value: field.name == self.value and value == "0",
+        operations=[operation for operation in OPERATION_SETS["body"] if needed_texts(operation)],
+        each=needed_texts,
     ),
     "A name of a person is refused that is not of this form.": refusing(
         "check_length",

@@ -10,11 +10,11 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from tests.prove import baseline, compare, faults, races, runs, speed, used, variants
+from tests.prove import baseline, compare, faults, pace, races, runs, speed, used, variants
 
 #: A proof is a module: its docstring is the help text, `options` declares the command line, `prove` returns
 #: True if the proof holds.
-PROOFS = (faults, variants, runs, used, races, baseline, compare, speed)
+PROOFS = (faults, variants, runs, used, races, pace, baseline, compare, speed)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

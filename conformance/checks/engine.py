@@ -221,15 +221,14 @@ class Engine:
         return SideEffects(self.at, self.fixture, ids=ids).start()
 
     def _again(self, refused: Sequence[tuple[Step, Exchange]]) -> list[Exchange]:
-        """Repeats refused requests, with a new key where the case has one, those that move money only with a
-        recognizable amount."""
+        """Repeats all refused requests, with a new key where the case has one, and with another amount where
+        they can have one."""
         answers = []
         calls = anew(self.at.run, [answer.call for _, answer in refused])
         for call, (step, answer) in zip(calls, refused, strict=True):
-            if not self.at.operation.traits.moves_money or call.body != answer.call.body:
-                if step.case.key == FRESH and call.idempotency_key:
-                    call = call.but(idempotency_key=new_key())
-                answers.append(self.at.send(call, f"{answer.purpose}, again", step.engine._organization))
+            if step.case.key == FRESH and call.idempotency_key:
+                call = call.but(idempotency_key=new_key())
+            answers.append(self.at.send(call, f"{answer.purpose}, again", step.engine._organization))
         return answers
 
     def deliver(self, case: Case, call: Call) -> Exchange:

@@ -345,6 +345,7 @@ class SideEffects:
         self.start()
         repeated = again()
         answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
+        assert answers, "nothing was sent, so that a look shows no effect of it"
         accepted = next((answer for answer in answers if answer.succeeded), None)
         if of_refusals and accepted is not None:
             raise NotSeen("which refused them before, accepted the requests when they came again", accepted)
@@ -353,9 +354,9 @@ class SideEffects:
     def _followed(self, repeat: Callable[[], Round]) -> Round:
         """Returns the last repetition if money follows the requests and not a pause as long: one balance
         moves by the same multiple of each amount asked for, exactly, but for repetitions that payments of
-        others spoil; or, without any such, by the same multiple, perhaps none, and a fee. Without an effect
-        the first that moves no money, or as much as the pause. An amount that comes again must be followed
-        exactly. Raises NotSeen where others spoil too many."""
+        others spoil; or, in PAYMENTS in a row, by the same multiple, perhaps none, and a fee. Without an
+        effect the first that moves no money, or as much as the pause. An amount that comes again must be
+        followed exactly. Raises NotSeen where others spoil too many."""
         matches, asked = Counter[effects.Move](), set[Decimal]()
         for number in itertools.count(1):
             begun = time.monotonic()
@@ -366,14 +367,16 @@ class SideEffects:
             if beside.signature == last.effect.signature:
                 return replace(last, effect=Effect())
             amounts = [each for sent in last.sent if (each := effects.asked_amount(sent.call)) is not None]
+            # First the one that differs in each repetition.
+            amounts.sort(key=amounts.count, reverse=True)
             moves = effects.multiples(last.effect, amounts) - effects.multiples(beside, amounts)
             if not asked.isdisjoint(amounts[:1]):
                 moves = {move for move in moves if not (move.times and move.fee)}
             asked.update(amounts[:1])
+            for move in [move for move in matches if move.fee and move not in moves]:
+                del matches[move]
             matches.update(moves)
-            if any(
-                count == PAYMENTS and (count == number or not move.fee) for move, count in matches.items()
-            ):
+            if PAYMENTS in matches.values():
                 return last
             if (spoilt := number - max(matches.values(), default=0)) > MOST_SPOILT:
                 reason = "which shows the effect of requests, moves at each look by what others do"
@@ -414,13 +417,13 @@ def _pages(looks: Sequence[Exchange], fresh: Collection[str] = (), *, whole: boo
 
 
 def anew(run: Run, calls: Sequence[Call]) -> list[Call]:
-    """Copies requests with one new amount of unusual digits, those that validly ask for an amount, or whose
-    defect applies to another."""
-    asking = next((call.operation for call in calls if effects.asked_amount(call) is not None), None)
-    if asking is None:
-        return list(calls)
-    amount = run.samples.amount(asking)
-    return [_asking(call, amount) for call in calls]
+    """Copies requests with one new amount of unusual digits that none of them has, those that validly ask for
+    an amount, or whose defect applies to another; as they are where the target file fixes the amount."""
+    asked = {each: call.operation for call in calls if (each := effects.asked_amount(call)) is not None}
+    # As many as have one that differs, where amounts come again.
+    drawn = (run.samples.amount(operation) for operation in 2 * [*asked.values()] if operation)
+    amount = next((each for each in drawn if effects.plain(each) not in asked), None)
+    return list(calls) if amount is None else [_asking(call, amount) for call in calls]
 
 
 def _asking(call: Call, amount: str) -> Call:

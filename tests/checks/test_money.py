@@ -21,6 +21,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
 from conformance.world.lag import LONGEST
 from conformance.world.run import Run
+from conformance.world.samples import Samples
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
 from tests.variants.choice import compose, times
@@ -60,6 +61,18 @@ class PaysInvalidKeys(AlwaysTheSame):
                 ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
 
 
+class ChargesRefusals(AlwaysTheSame):
+    """Other clients pay the same amount each time; each refused payout costs its account a fee, the same
+    for any amount."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if ctx.operation == "createPayout":
+            account = ctx.params["account_id"]
+            for balance in ctx.store.balances(account):
+                left = EXACT.subtract(Decimal(balance.available), Decimal("9.37"))
+                ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
+
+
 def judged(run: Run, name: str, operation: str = "createPayout", rule: str = UNTOUCHED) -> Cell:
     """Returns the cell of a rule by one check."""
     with hurried():
@@ -77,6 +90,36 @@ def test_refused_payouts_are_known_among_what_others_pay() -> None:
     cell = judged(run_on(PaysInvalidKeys()), "test_idempotency_keys.test_invalid_key")
     assert cell.verdict is Verdict.FAILED
     assert "no effect of" in cell.summary
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_charges_are_found_for_whatever_payouts_are_refused(name: str) -> None:
+    cell = judged(run_on(ChargesRefusals()), name)
+    assert cell.verdict is Verdict.FAILED, cell.summary
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_payouts_are_repeated_though_their_amounts_come_again(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = itertools.cycle(["1.23", "1.23", "1.23", "1.31"])
+    monkeypatch.setattr(Samples, "amount", lambda self, operation: next(drawn))
+    cell = judged(run_on(ChargesRefusals()), name)
+    assert cell.verdict is Verdict.FAILED, cell.summary
+
+
+class ChargesRefusalsWhileOthersPay(ChargesRefusals):
+    """Each refused payout costs its account a fee; other clients pay at one read of balances only, the last
+    of the second repetition."""
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        self.amounts = (Decimal("1.23" if times(self, "reads") == 8 else 0),)
+        return super().balances(ctx, record)
+
+
+def test_charges_are_found_though_others_spoil_a_look() -> None:
+    cell = judged(run_on(ChargesRefusalsWhileOthersPay()), "test_fields.test_required_field_null")
+    assert cell.verdict is Verdict.FAILED, cell.summary
 
 
 # ---------------------------------------------------------------------- conservation of money

@@ -139,10 +139,12 @@ class Check:
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+    def expect(
+        self, rule: str, expected: str, got: Got, *exchanges: Exchange, acceptance: bool = False
+    ) -> bool:
         """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
         the decisive one first; True if it holds. An unclear judgement is noted with its reason."""
-        return self.cells[rule].expect(expected, got, *exchanges, cause=cause)
+        return self.cells[rule].expect(expected, got, *exchanges, acceptance=acceptance)
 
     def refused(
         self,
@@ -161,7 +163,7 @@ class Check:
 
     def accepted(self, rule: str, answer: Exchange, *beside: Exchange, what: str = "") -> bool:
         """Judges that a request was accepted (2xx); further exchanges are evidence."""
-        return self.expect(rule, *outcomes.accepted(what or answer.purpose, answer), *beside)
+        return self.expect(rule, *outcomes.accepted(what or answer.purpose, answer), *beside, acceptance=True)
 
     def same(self, rule: str, first: Exchange, again: Exchange) -> bool:
         """Judges that an answer has the status and JSON body of an earlier one."""
@@ -172,14 +174,7 @@ class Check:
         return self.expect(rule, *outcomes.equal(what, value, expected, *exchanges))
 
     def member(
-        self,
-        rule: str,
-        answer: Exchange,
-        name: str,
-        value: Any,
-        otherwise: Any = MISSING,
-        *,
-        what: str = "",
+        self, rule: str, answer: Exchange, name: str, value: Any, otherwise: Any = MISSING, *, what: str = ""
     ) -> bool:
         """Judges that a documented member of an answer is equivalent to a value, or to `otherwise`."""
         return self.expect(rule, *outcomes.member(what or answer.purpose, answer, name, value, otherwise))

@@ -282,7 +282,7 @@ class Engine:
             at.expect(answered, *replace(expected.answered, what=case.name).judge(answer))
         if self._shows_nothing(case, reason, answer):
             return
-        at.expect(reason.rule, *self.with_difference(reason.judge(answer), answer))
+        at.expect(reason.rule, *self.with_difference(reason, answer), acceptance=reason.acceptance)
         for other in expected.refusals:
             if case.rule in RULES[other.rule].follows and other.statuses and other.rule in at.rules:
                 if answer.succeeded:
@@ -291,11 +291,12 @@ class Engine:
                 else:
                     at.expect(other.rule, *replace(other, what=case.name).judge(answer))
 
-    def with_difference(self, judgement: Judgement, answer: Exchange) -> Judgement:
-        """Adds to what was got, where a request is refused that must pass, the part of it without which it
-        passes, found by sending it without each."""
+    def with_difference(self, reason: Reason, answer: Exchange) -> Judgement:
+        """Judges an answer; adds to what was got, where a request is refused that must pass, the part of it
+        without which it passes, found by sending it without each."""
+        judgement = reason.judge(answer)
         expected, got = judgement[:2]
-        if outcomes.good(judgement) or not answer.refused or "accepted" not in expected:
+        if outcomes.good(judgement) or not answer.refused or not reason.acceptance:
             return judgement
         call, auth = answer.call, answer.call.auth
         body = (

@@ -111,17 +111,27 @@ class Examples(Check):
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+    def expect(
+        self, rule: str, expected: str, got: Got, *exchanges: Exchange, acceptance: bool = False
+    ) -> bool:
         """Judges exchanges by a rule on the operation; what is unclear shows nothing. Raises Broken for a
         violation."""
-        return self.judge(rule, self.operation.id, expected, got, *exchanges)
+        return self.judge(rule, self.operation.id, expected, got, *exchanges, acceptance=acceptance)
 
     def unclear(self, *what: Any, **more: Any) -> None:
         """Nothing: other examples judge the rule."""
 
     not_exercised = unclear
 
-    def judge(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> bool:
+    def judge(
+        self,
+        rule: str,
+        operation: str,
+        expected: str,
+        got: Got,
+        *exchanges: Exchange,
+        acceptance: bool = False,
+    ) -> bool:
         """Judges exchanges by a rule on an operation, as `expect` does."""
         if isinstance(got, Unclear) or operation not in RULES[rule].operations:
             return False
@@ -129,7 +139,7 @@ class Examples(Check):
         if got:
             cell.violations.clear()
             self._failed[rule, operation] = self.exchanges
-        if not cell.expect(expected, got, *exchanges):
+        if not cell.expect(expected, got, *exchanges, acceptance=acceptance):
             raise broken(rule, operation)(cell.violations[0].sentence)
         return True
 

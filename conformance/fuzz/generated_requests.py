@@ -132,10 +132,8 @@ class Fuzzer(Engine):
             if TRAITS[self.operation].once or (expected.refusals and answer.method != "GET"):
                 self.renew()
         if expected.passes and not (expected.refusals and answer.error_type != "authentication_error"):
-            passes = expected.passes[0]
-            at.expect(
-                passes.rule, *self.with_difference(replace(passes, what=case.name).judge(answer), answer)
-            )
+            passes = replace(expected.passes[0], what=case.name)
+            at.expect(passes.rule, *self.with_difference(passes, answer), acceptance=True)
         if (reason := expected.refusal) is not None:
             at.expect(reason.rule, *reason.judge(answer))
         elif expected.accepted is not None and not self._may_refuse(answer):
@@ -143,7 +141,7 @@ class Fuzzer(Engine):
             rule = expected.accepted.rule
             if answer.error_code == "invalid_idempotency_key" and accepted_by(key) == KEY_ACCEPTED:
                 rule = KEY_ACCEPTED
-            at.expect(rule, *replace(expected.accepted, what=case.name).judge(answer))
+            at.accepted(rule, answer, what=case.name)
         if answer.succeeded and not expected.refusals:
             self._judge_accepted(case.name, expected.body, answer)
 

@@ -50,7 +50,7 @@ class Violation(msgspec.Struct, omit_defaults=True):
     exchanges: Annotated[
         tuple[int, ...], says("Exchanges that prove it, by number, the decisive one first.")
     ] = ()
-    cause: Annotated[str, says("The rule whose violation may be behind it.")] = ""
+    acceptance: Annotated[bool, says("What was expected is that the request is accepted.")] = False
     without_error_body: Annotated[
         bool, says("What was got is a refusal without the documented error body.")
     ] = False
@@ -128,9 +128,9 @@ class Cell(msgspec.Struct):
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+    def expect(self, expected: str, got: Got, *exchanges: Exchange, acceptance: bool = False) -> bool:
         """Counts a judgement; True if it holds: what was got is empty. The exchanges show it, the
-        decisive one first."""
+        decisive one first; `acceptance`: what is expected is that its request is accepted."""
         numbers = tuple(dict.fromkeys(exchange.number for exchange in exchanges))
         if isinstance(got, Unclear):
             self.unclear.append(replace(got, exchanges=numbers[:1]))
@@ -142,7 +142,7 @@ class Cell(msgspec.Struct):
         bare = any(
             answer.refused and not answer.names_error and got == answer.described() for answer in exchanges
         )
-        self.add_violation(Violation(*told_apart(expected, got), numbers, cause, bare))
+        self.add_violation(Violation(*told_apart(expected, got), numbers, acceptance, bare))
         return False
 
     def add_violation(self, violation: Violation) -> None:

@@ -22,9 +22,6 @@ WORST = "client.retry-key"
 #: Fields of `Auth` with which a signature is right.
 _RIGHTLY_SIGNED = frozenset({"timestamp", "timestamp_offset", "nonce", "name_case"})
 
-#: What is expected of a request that authentication must take, in a word (`outcomes.authenticated`).
-_ACCEPTED = "accepted"
-
 #: The rule that is broken once for each trigger, and that of the body of a refusal.
 CRASH, SHAPE = "http.no-server-error", "error.shape"
 
@@ -110,19 +107,19 @@ def _explains(other: _Row, operation: str, row: _Row, violation: Violation, exch
     """True if a violation has the exchange of one of another row that it is said to follow from, or its
     symptom."""
     symptom = _symptom(row.rule, violation, exchanges)
-    said = other.rule in {*ALL_RULES[row.rule].follows, violation.cause}
+    said = other.rule in ALL_RULES[row.rule].follows
     refused = symptom.startswith("401") and other.rule.startswith("auth.")
     if not said and not refused:
         return False
     # A right signature that is refused explains why a probe that must be refused is, for another reason.
     of_signatures = row.rule.startswith("auth.") and not said
-    if of_signatures and _ACCEPTED in violation.expected:
+    if of_signatures and violation.acceptance:
         return False
     return any(
         (symptom and symptom == _symptom(other.rule, each, exchanges))
         or {*violation.exchanges[:1]} & {*each.exchanges}
         for each in other.cells[operation]
-        if not of_signatures or _ACCEPTED in each.expected
+        if not of_signatures or each.acceptance
     )
 
 

@@ -107,7 +107,7 @@ def trigger(exchange: ExchangeRecord) -> str:
     """The part of a request that is odd, in words, by which 5xx answers are told apart."""
     call, body = exchange.call, exchange.request_body.text or ""
     path, _, query = exchange.target.partition("?")
-    if "simultaneous" in exchange.purpose or "at once" in exchange.purpose:
+    if exchange.raced:
         return "simultaneous requests"
     key = call.get("idempotency_key")
     tests = {

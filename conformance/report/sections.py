@@ -204,8 +204,7 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
     yield Fact(
         "reproduce", reproduction(cause.cells[0], document.run.options, document.run.seed), quoted=True
     )
-    # As `Check.later` says it.
-    if sent.endswith(" later") and (age := _age(violation, document)):
+    if age := _age(violation, document):
         yield Fact(
             "takes", f"{duration(age)} between the requests: the command waits {duration(PATIENCE)} at most"
         )
@@ -227,11 +226,21 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
 
 
 def _age(violation: Violation, document: Document) -> float:
-    """Seconds between the exchanges of a violation, if its command does not wait so long."""
-    times = [document.exchanges[each].started for each in violation.exchanges if each in document.exchanges]
-    age = max(times, default=0.0) - min(times, default=0.0)
+    """Seconds between two exchanges of a violation with one nonce or Idempotency-Key, if its command does not
+    wait so long."""
+    times = grouped(
+        ((name.lower(), value), document.exchanges[each].started)
+        for each in violation.exchanges
+        if each in document.exchanges
+        for name, value in document.exchanges[each].request_headers
+        if name.lower() in _REPEATED
+    )
+    age = max((max(each) - min(each) for each in times.values()), default=0.0)
     return age if age > PATIENCE else 0.0
 
+
+#: Headers that only a repetition shares with its original.
+_REPEATED = ("x-nonce", "idempotency-key")
 
 #: `Violation.confirmed` -> words after what was got.
 CONFIRMED = {

@@ -93,6 +93,4 @@ def _violations(cell: Cell, exchanges: Exchanges) -> list[str]:
     ]
     if len(others) > FURTHER:
         lines.append(f"  and {len(others) - FURTHER} more of the kind")
-    if violation.cause:
-        lines.append(f"  this may follow from {violation.cause}")
     return lines

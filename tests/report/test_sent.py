@@ -15,7 +15,7 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report import facts
 from conformance.report.beside import beside
-from conformance.report.evidence import probe, sections_of
+from conformance.report.evidence import probe, sections_of, trigger
 from conformance.report.sections import sections
 from conformance.wire.messages import Call
 from conformance.wire.pages import page_of
@@ -176,3 +176,28 @@ def test_a_run_says_what_it_waited_for_in_its_own_time() -> None:
     assert (report.run.retries, report.run.waited) == (8, 6.0)
     assert [wait["times"] for wait in to_plain(report.run.waits)] == [4, 4, 4]
     assert "HEAD" not in facts.waited(document(results, seconds=71))
+
+
+def test_what_takes_longer_than_its_command_waits_is_known_by_what_is_repeated() -> None:
+    """By one nonce in two requests, whatever they are called."""
+    for nonces, takes in ((("a", "a"), True), (("a", "b"), False)):
+        results = whole_run(
+            None, judged("auth.nonce-replay", "createAccount", Verdict.FAILED, exchanges=[2, 1])
+        )
+        for number, nonce in enumerate(nonces, 1):
+            headers = [("X-Nonce", nonce)]
+            keep(results, exchange(number, request_headers=headers, started=STARTED + 200 * number))
+        [facts] = facts_of(results)
+        assert ("takes" in facts) == takes
+
+
+def test_simultaneous_requests_are_known_by_the_race_they_were_in() -> None:
+    """Not by words of their purpose."""
+    ledger = Ledger()
+    keep(
+        ledger,
+        exchange(1, purpose="beside it", raced=1),
+        exchange(2, purpose="two at once"),
+    )
+    names = [trigger(each) for each in ledger.exchanges.values()]
+    assert names == ["simultaneous requests", "the Idempotency-Key"]

@@ -99,7 +99,7 @@ def judged(
     numbers = tuple(exchanges)
     if verdict.is_violation:
         texts = {"expected": "a refusal (4xx)", "got": "201 with a JSON body", **violation}
-        first = Violation(exchanges=numbers, cause=cause, check=check, **texts)
+        first = Violation(exchanges=numbers, check=check, **texts)
         cell.violations = [first, *(Violation(text, text, check=check) for text in further)]
         cell.broken = len(cell.violations)
     elif verdict is Verdict.INCONCLUSIVE:

@@ -39,6 +39,11 @@ class Reason:
     def level(self) -> Level:
         return RULES[self.rule].level
 
+    @property
+    def acceptance(self) -> bool:
+        """True if it demands that the request is accepted, by authentication at least."""
+        return self.demand in (Demand.ACCEPTED, Demand.AUTHENTICATED)
+
     def judge(self, answer: Exchange) -> Judgement:
         """Judges the answer to the request."""
         match self.demand:

@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.checks.check import Check
 from conformance.checks.list_judging import active, judge_by_query, stocked, usable_page
+from conformance.contract.operations import item_statuses
 from conformance.contract.timestamps import just_after, parse, step, whole_second
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import objects
@@ -48,6 +49,8 @@ class Filtered:
         self.stock = stocked(at)
         self.call = self.stock.call
         self.elements: list[Item] = []
+        #: Those that its items may have; none for a list that no status filters.
+        self.statuses = item_statuses(at.operation.id) if at.operation.status_parameter else ()
         at.eventually(self.read, lambda ids: ids >= self.stock.created.keys())
         if not self.elements:
             raise Inconclusive(
@@ -66,7 +69,7 @@ class Filtered:
             for item in objects(exchange.get("items"))
             if isinstance(item.get("id"), str)
             and item["id"] in self.stock.created
-            and isinstance(item.get("status"), str)
+            and (not self.statuses or isinstance(item.get("status"), str))
             and parse(item.get("created")) is not None
         }
         # Without any, those of the last read stay.
@@ -184,15 +187,16 @@ class Filtered:
         """Returns filters to combine, by name; of each kind one matches some elements, others all or none."""
         early, late, currency = self._distinctive()
         operation, style = self.at.operation.id, self.at.target.array_style
-        unused = "disabled" if "beneficiary_id" in self.at.operation.path_parameters else "suspended"
         filters = {
             "start_date": [("start_date", early)],
             "start_date in the past": [("start_date", FAR_PAST)],
             "end_date": [("end_date", late)],
             "end_date in the future": [("end_date", FAR_FUTURE)],
-            "status": active(self.at),
-            "status that nothing has": status_filter(operation, style, unused),
         }
+        if self.statuses:
+            unused = (*self.at.operation.traits.statuses, *self.statuses)[:2][-1]
+            filters["status"] = active(self.at)
+            filters["status that nothing has"] = status_filter(operation, style, unused)
         if "currency" in self.at.operation.query_parameters:
             filters["currency"] = [("currency", currency)]
         return filters

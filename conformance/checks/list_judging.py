@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from conformance.checks.check import Check
-from conformance.contract.operations import response_schema
+from conformance.contract.operations import item_fields
 from conformance.contract.traits import traits_of
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, identifiers, objects, same, same_instant, show
@@ -41,7 +41,7 @@ def stocked(at: Check) -> KnownList:
 
 def active(at: Check) -> Parameters:
     """Returns the status filter for active elements; empty for a list without one."""
-    if not {"status", "statuses"} & at.operation.query_parameters.keys():
+    if not at.operation.status_parameter:
         return []
     return status_filter(at.operation.id, at.target.array_style, "active")
 
@@ -160,14 +160,6 @@ def _goes_on(page: Page) -> bool:
 
 
 # ---------------------------------------------------------------------- elements
-
-
-def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
-    """Returns the documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
-    fields: Mapping[str, Mapping[str, Any]] = response_schema(operation)["properties"]["items"]["items"][
-        "properties"
-    ]
-    return fields
 
 
 def compared(at: Check, created: Mapping[str, Exchange], exchanges: Sequence[Exchange]) -> None:

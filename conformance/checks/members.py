@@ -15,7 +15,7 @@ from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.creations import creations
-from conformance.world.purposes import PAYOUTS, POPULATED
+from conformance.world.purposes import PAYOUTS, POPULATED, purpose_of
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.text_turns import Place, with_texts
@@ -165,17 +165,17 @@ FUNDED = "Name an account that has balances: [primary] funded_account_id."
 def furnish(fixture: Account, operation: Operation) -> None:
     """Creates a resource of the kind that an operation shows, unless a fixture has one. Raises Inconclusive
     where the server refuses it."""
-    kind = operation.resource
-    if kind == "wallet":
-        fixture.create("createWallet")
-    elif kind in ("account", "beneficiary", "payout_destination", "virtual_account"):
-        getattr(fixture, kind.removeprefix("payout_"))
+    part = operation.resource.removeprefix("payout_")
+    if hasattr(type(fixture), part):
+        getattr(fixture, part)
+    elif create := operation.filled_by or (operation.traits.listed_by and operation.id):
+        fixture.create(create)
 
 
 def _populated(at: Check) -> Account:
     """Returns a fixture in which the check's operation has something to show."""
-    fixture = at.run.account(POPULATED)
     operation = at.operation
+    fixture = at.run.account(purpose_of(operation.filled_by or operation.id, POPULATED))
     if operation.traits.shows_balances:
         return at.run.account(PAYOUTS) if at.target.primary.funded_account_id else fixture
     if operation.traits.disables:

@@ -10,13 +10,12 @@ from conformance.checks.check import Check, check
 from conformance.checks.filtered_list import COMBINE, FAR_FUTURE, FAR_PAST, Filtered, dates
 from conformance.checks.list_judging import (
     compared,
-    item_fields,
     judge_by_query,
     judge_totals,
     judge_whole,
     usable_page,
 )
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.operations import OPERATIONS, item_statuses
 from conformance.contract.timestamps import with_offset
 from conformance.contract.traits import TRAITS
 from conformance.judge.outcomes import Got, unusable
@@ -34,13 +33,6 @@ from conformance.wire.pages import (
     walk,
 )
 from conformance.world.samples import OTHER_CURRENCIES
-
-#: Statuses that the list queries name (sections 4.3, 4.5 and 4.6); a server may refuse others.
-_NAMED_STATUSES = {
-    "listPayoutDestinations": ("active", "disabled", "inactive"),
-    "listVirtualAccounts": ("active", "suspended"),
-    "listWallets": ("active", "suspended"),
-}
 
 #: One filter of each kind, in the order in which they are combined.
 _KINDS = ("currency", "status", "start_date", "end_date")
@@ -99,8 +91,8 @@ def test_status_filter(at: Check) -> None:
     """Filters by each status: exactly the elements with that status come back, or none."""
     lists = Filtered(at)
     for status in _statuses(at):
-        # A server may not know the others.
-        refusable = status not in _NAMED_STATUSES[at.operation.id]
+        # A server may not know those that the query does not name.
+        refusable = status not in at.operation.traits.statuses
         filters = _status(at, status)
         lists.probe("list.status-filter", filters, f"{filters[0][0]} {status}", refusable=refusable)
 
@@ -111,8 +103,7 @@ def _status(at: Check, *values: str) -> Parameters:
 
 def _statuses(at: Check) -> list[str]:
     """The statuses of the listed resource (section 3), first those that the query names."""
-    documented = item_fields(at.operation.id)["status"].get("enum", ())
-    return list(dict.fromkeys([*_NAMED_STATUSES[at.operation.id], *documented]))
+    return list(dict.fromkeys([*at.operation.traits.statuses, *item_statuses(at.operation.id)]))
 
 
 @check("list.currency-filter", "list.filters-combine", "list.complete")
@@ -264,7 +255,7 @@ def test_several_statuses(at: Check) -> None:
     """Sends two statuses in the array style of the target file, in both orders, and records their effect: the
     same elements; where the target file states the style, those of either."""
     lists, style = Filtered(at), at.target.array_style
-    statuses = _NAMED_STATUSES[at.operation.id]
+    statuses = at.operation.traits.statuses or item_statuses(at.operation.id)
     values = statuses[0], statuses[-1]
     orders = {f"{values[0]} and {values[1]}": values, f"{values[1]} and {values[0]}": values[::-1]}
     filters = {f"statuses {named}": _status(at, *order) for named, order in orders.items()}
@@ -313,9 +304,9 @@ def _judge_union(at: Check, lists: Filtered, answer: Exchange, values: Sequence[
 def test_odd_filters(at: Check) -> None:
     """Records the effect of unknown, empty and malformed filter values, and of an empty period."""
     lists = Filtered(at)
+    unknown = {"an unknown status": "conformance", "an empty status": ""}
     probes: dict[str, Parameters] = {
-        "an unknown status": _status(at, "conformance"),
-        "an empty status": _status(at, ""),
+        **{what: _status(at, value) for what, value in unknown.items() if at.operation.status_parameter},
         "a malformed start_date": [("start_date", "yesterday")],
         "a malformed end_date": [("end_date", "2026-02-30T00:00:00Z")],
         "a start_date without a time": [("start_date", FAR_FUTURE[:10])],

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from conformance.checks.check import Check, check
 from conformance.checks.filtered_list import FAR_PAST
-from conformance.checks.list_judging import item_fields, stocked
+from conformance.checks.list_judging import stocked
 from conformance.checks.members import furnish
+from conformance.contract.operations import item_statuses
 from conformance.judge.isolation import NOTHING_OF_OTHERS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
@@ -44,10 +45,10 @@ def _queries(at: Check) -> Iterator[tuple[str, Parameters]]:
         return
     yield "page 3 of size 1", query(3, 1)
     yield "page 2 of size 1 and an unknown parameter", [*query(2, 1), ("expand", marker())]
-    if not {"status", "statuses"} & at.operation.query_parameters.keys():
+    if not (name := at.operation.status_parameter):
         return
-    name = "status" if "status" in at.operation.query_parameters else "statuses"
-    first, second = item_fields(at.operation.id)["status"]["enum"][:2]
+    # No answer tells the statuses of a list whose items show none.
+    first, second = (*item_statuses(at.operation.id), "active", "disabled")[:2]
     several = {
         "two statuses": [(name, second), (name, first)],
         "two statuses with brackets": [(f"{name}[]", second), (f"{name}[]", first)],

@@ -7,10 +7,10 @@ from typing import Any
 
 from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.check import Check, check
-from conformance.checks.list_judging import item_fields, stocked
+from conformance.checks.list_judging import stocked
 from conformance.checks.members import mismatches
 from conformance.contract.fields import documented, request_fields
-from conformance.contract.operations import response_problems
+from conformance.contract.operations import item_fields, response_problems
 from conformance.judge.comparison import MOVING, alike, document, objects, same, sent_document, show
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.outcomes import Got, unusable

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import Check, check
-from conformance.checks.list_judging import item_fields, shown_as_created
+from conformance.checks.list_judging import shown_as_created
 from conformance.checks.members import (
     judge_last_words,
     judge_members,
@@ -20,7 +20,7 @@ from conformance.checks.members import (
 )
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.operation_sets import OPERATION_SETS
-from conformance.contract.operations import response_rules
+from conformance.contract.operations import item_fields, response_rules
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, found_again, identifiers, normalized, same
@@ -244,8 +244,8 @@ def test_answers_have_the_documented_form(at: Check) -> None:
             if at.operation.traits.shows_balances and unseen and answer.get("balances") == []:
                 no_balance(at, rule.id, answer)
                 continue
-            if not at.operation.is_list or answer.get("items"):
-                # A client cannot make a server show optional members.
+            if not at.operation.filled_by or answer.get("items"):
+                # A client cannot make a server show optional members, nor elements that no create makes.
                 at.not_applicable(rule.id, NOTHING_SHOWN)
             at.expect(rule.id, *outcomes.documented(rule.statement, rule.id, operation, [answer]))
 

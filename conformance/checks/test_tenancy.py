@@ -183,7 +183,7 @@ def _part(engine: Engine) -> str:
         return ""
     named, style = {*engine.at.operation.query_parameters}, engine.at.target.array_style
     filters: Parameters = []
-    if {"status", "statuses"} & named:
+    if engine.at.operation.status_parameter:
         filters += status_filter(engine.operation, style, "active")
     if "currency" in named:
         create = engine.at.operation.filled_by

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.contract.fields import Field, documented, request_fields
-from conformance.contract.operations import OPERATIONS, Operation, response_schema
+from conformance.contract.operations import OPERATIONS, Operation, item_statuses, response_schema
 from conformance.contract.schemas import nullable
 from conformance.contract.traits import TRAITS
 
@@ -22,9 +22,21 @@ def _has_field(test: Callable[[Field], object]) -> Holds:
     return lambda operation: any(map(test, request_fields(operation.id)))
 
 
-def _filled_with(parameter: str) -> Holds:
-    """Lists that a create fills, with this query parameter."""
-    return lambda operation: bool(operation.filled_by) and parameter in operation.query_parameters
+def _filters(operation: Operation) -> Mapping[str, Any]:
+    """The filters of a list that a create fills. Not of one to which others add: where its known elements are
+    among those that a filter keeps, nobody can tell."""
+    known = operation.filled_by and not operation.traits.others_add
+    return operation.query_parameters if known else {}
+
+
+def _filtered_by(parameter: str) -> Holds:
+    return lambda operation: parameter in _filters(operation)
+
+
+def _filtered_by_status(operation: Operation) -> bool:
+    """True for a filtered list with a filter by status, and the status of each item."""
+    by_status = operation.status_parameter in _filters(operation) and item_statuses(operation.id)
+    return bool(by_status) and _filtered_by("start_date")(operation)
 
 
 def _finds_what_is_made(operation: Operation) -> bool:
@@ -52,9 +64,12 @@ _HOLDS: Mapping[str, Holds] = {
     "resource": lambda operation: not operation.is_list,
     "list": lambda operation: operation.is_list,
     "filled-list": lambda operation: bool(operation.filled_by),
-    "filtered-list": _filled_with("start_date"),
-    "currency-filter": _filled_with("currency"),
-    "several-statuses": _filled_with("statuses"),
+    "filtered-list": _filtered_by("start_date"),
+    "currency-filter": _filtered_by("currency"),
+    "status-filter": _filtered_by_status,
+    "several-statuses": lambda operation: (
+        _filtered_by_status(operation) and operation.status_parameter == "statuses"
+    ),
     "child": lambda operation: len(operation.path_parameters) > 1,
     "account-child": lambda operation: (
         operation.path_parameters[:1] == ("account_id",) and len(operation.path_parameters) > 1

@@ -43,6 +43,11 @@ class Operation:
     links: Mapping[str, dict[str, Any]]
     traits: Traits
 
+    @property
+    def status_parameter(self) -> str:
+        """Name of the query parameter that filters by status; empty without one."""
+        return next((name for name in ("status", "statuses") if name in self.query_parameters), "")
+
 
 # ---------------------------------------------------------------------- reading
 
@@ -164,6 +169,20 @@ MOST_ELEMENTS = 1000
 def response_schema(operation_id: str) -> dict[str, Any]:
     """Resolved schema of an operation's 2xx response. Raises KeyError for an unknown operationId."""
     return resolved_schema(OPERATIONS[operation_id].response_schema_uri)
+
+
+@functools.cache
+def item_fields(operation_id: str) -> Mapping[str, Mapping[str, Any]]:
+    """Members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1), forbidden ones too."""
+    fields: Mapping[str, Mapping[str, Any]] = response_schema(operation_id)["properties"]["items"]["items"][
+        "properties"
+    ]
+    return fields
+
+
+def item_statuses(operation_id: str) -> tuple[str, ...]:
+    """The statuses that a list's items may have (section 3); none for items without a status."""
+    return tuple(item_fields(operation_id).get("status", {}).get("enum", ()))
 
 
 #: Operation and shape of a document -> the rules that it exercises; responses have few shapes.

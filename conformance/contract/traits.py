@@ -33,6 +33,7 @@ class Traits:
     unique_pair: tuple[str, ...] = ()
     sets: Mapping[str, Any] = field(default_factory=dict)
     draws_on_funds: bool = False
+    statuses: tuple[str, ...] = ()
     others_add: bool = False
     shows_balances: bool = False
 

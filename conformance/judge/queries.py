@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from conformance.contract import timestamps
-from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.operations import OPERATIONS, item_fields, item_statuses
 from conformance.contract.traits import traits_of
 from conformance.wire.pages import MAX_SIZE
 
@@ -102,7 +102,7 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
                 return ""
             rule = "list.echo"
         elif name in ("status", "statuses"):
-            if value != "active":
+            if value != "active" or value not in item_statuses(operation):
                 return ""
             rule = "list.status-filter"
         elif name in ("start_date", "end_date"):
@@ -131,12 +131,13 @@ def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[st
 
 
 def _is_plain(operation: str, name: str, value: str) -> bool:
-    """True if a filter's value has one meaning for every server; unknown statuses, and codes of the other
-    kind of currency, have none."""
+    """True if a filter's value has one meaning for every server, and items show what it keeps; unknown
+    statuses, and codes of the other kind of currency, have none."""
+    if MEMBERS[name] not in item_fields(operation):
+        return False
     match MEMBERS[name]:
         case "status":
-            item = response_schema(operation)["properties"]["items"]["items"]
-            return value in item["properties"]["status"]["enum"]
+            return value in item_statuses(operation)
         case "currency":
             crypto = traits_of(OPERATIONS[operation].filled_by).unique_pair
             return re.fullmatch("[A-Z]{3,4}" if crypto else "[A-Z]{3}", value) is not None

@@ -22,7 +22,7 @@ from conformance.wire.pages import page_of, query, walk
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.habits import prepopulated
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
-from conformance.world.purposes import CREATED, LISTS
+from conformance.world.purposes import CREATED, LISTS, purpose_of
 from conformance.world.run import Account, Run
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
@@ -198,11 +198,14 @@ def small_list(run: Run, operation: str) -> KnownList:
 
     Raises Inconclusive where the server accepts no element.
     """
-    if not OPERATIONS[operation].filled_by:
+    create = OPERATIONS[operation].filled_by
+    if not create:
         fixture = run.account(LISTS)
         return KnownList(fixture, fixture.call(operation), exact=False)
-    if TRAITS[operation].others_add:
+    if TRAITS[create].creates == "account":
         known = _accounts(run)
+    elif TRAITS[operation].others_add:
+        known = _growing_list(run, operation)
     else:
         known = _small_lists(run).get(operation) or _new_list(run.account(LISTS), operation)
     known.need(1)
@@ -221,6 +224,16 @@ def large_list(run: Run, operation: str, count: int = LARGE) -> KnownList:
 
 def _new_list(fixture: Account, operation: str) -> KnownList:
     return KnownList(fixture, fixture.call(operation))
+
+
+@once_for_all_lanes
+def _growing_list(run: Run, operation: str) -> KnownList:
+    """A small list to which others add, in the account in which its create can succeed."""
+    fixture = run.account(purpose_of(OPERATIONS[operation].filled_by, LISTS))
+    known = KnownList(fixture, fixture.call(operation), exact=False)
+    known.fill(elements(fixture, known.create), SMALL)
+    known.settle()
+    return known
 
 
 @once_for_all_lanes

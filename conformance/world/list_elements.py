@@ -92,7 +92,7 @@ def elements(fixture: Account, create: str, *, plain: bool = False) -> Iterator[
 
 
 def _labelled(fixture: Account, create: str, plain: bool) -> Iterator[Element]:
-    name, rows = TRAITS[create].free_text, {} if plain else _ROWS[create]
+    name, rows = TRAITS[create].free_text, {} if plain else _ROWS.get(create, {})
     fixed = name in fixture.run.samples.over(OPERATIONS[create].resource)
     # The name of an account without a random part may also be that of an account of an earlier run.
     texts = list(label_texts(fixed=not TRAITS[create].shared))
@@ -100,7 +100,7 @@ def _labelled(fixture: Account, create: str, plain: bool) -> Iterator[Element]:
     for position in itertools.count():
         sample, kind = fixture.body(create), rows.get(position, "")
         bodies = [*_of_row(fixture, create, kind, [each.kind for each in sequence].count(kind)), sample]
-        earlier = None if plain else _NAMESAKES[create].get(position)
+        earlier = None if plain else _NAMESAKES.get(create, {}).get(position)
         if earlier is not None and name in sequence[earlier].bodies[0]:
             bodies = [{**bodies[0], name: sequence[earlier].bodies[0][name]}, *bodies]
         elif not kind and texts:

@@ -1,58 +1,87 @@
-"""Tries a changed contract: `python -m tests.support.extended RESOURCE FIELD`.
+"""Tries a changed contract, in a process of its own whose environment names it: `main(EXTENSION)`.
 
-Prints, as JSON, what checks find on the reference server ("broken" and "passed" cells), and whether they
-catch servers that are wrong in one field of a resource ("wrong"). The folder of the contract is named by the
-environment variable `documents.VARIABLE`."""
+Prints, as JSON, what checks find on the reference server ("broken", "passed" and "unclear" cells, "errors"),
+and whether they catch wrong servers ("wrong")."""
 
 from __future__ import annotations
 
+import fnmatch
+import importlib
 import json
 import logging
+import pkgutil
 import sys
+from collections.abc import Iterator
+from typing import Any
 
+import tests.faults
 from conformance.checks import plan
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
 from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from tests.faults.catalogue import Fault, faults, of_rows
 from tests.faults.harness import catch, judge
-from tests.faults.members import bugs
+from tests.faults.members import bugs, opened
+from tests.support.extensions import EXTENSIONS, Extension
 
-#: The rules of an optional text.
-RULES = {
-    "create.echo",
-    "read.equals-create",
-    "beneficiary.update",
-    "beneficiary.disable",
-    "fields.max-length",
-    "fields.max-length-accepted",
-    "fields.optional-type",
-}
+#: Notices in each account, which no create makes.
+_NOTICES = 12
 
-#: Mistakes that have no effect, or are open, in a short text: tests.faults.members.OPEN says why.
-NOT_SEEN = (
-    "A field that is empty is ignored.",
-    "A field is taken from the query.",
-    "The maximum length of a field is one less.",
-)
+_create = Behaviour.create
 
 
-def main(resource: str, field: str, each: bool) -> None:
-    """Judges the reference server, and one wrong server of each mistake, or, by `each`, of each operation."""
+def _with_notices(self: Behaviour, ctx: Context) -> None:
+    """Creates a resource, and notices in a new account: the seam of an operation that the server lacks."""
+    _create(self, ctx)
+    assert ctx.record is not None
+    account, instant = ctx.record["id"], self.instant(ctx)
+    for number in range(_NOTICES if ctx.operation == "createAccount" else 0):
+        record = {"id": f"note_{number}_{account}", "parent": account, "text": f"Notice {number}"}
+        ctx.store.insert("notice", {**record, "created": instant, "updated": instant})
+
+
+def _wrong(extension: Extension) -> Iterator[Fault]:
+    """The servers that break a rule of an extension, or are wrong in its new member."""
+    if extension.member:
+        unseen = {place[:2] for place in opened() if place[2] == extension.like}
+        for bug in bugs():
+            if bug.member == extension.member and (bug.operation, bug.description) not in unseen:
+                yield bug
+        return
+    for module in pkgutil.iter_modules(tests.faults.__path__):
+        importlib.import_module(f"tests.faults.{module.name}")
+    for rules, rows in faults.items():
+        for rule in [rules] if isinstance(rules, str) else rules:
+            # Those of formats are of operations that tests/specification.py has.
+            if any(fnmatch.fnmatch(rule, pattern) for pattern in extension.rules[:1]):
+                yield from of_rows({rule: rows})
+
+
+def main(name: str, each: bool = False) -> None:
+    """Judges the reference server, and a wrong server of each mistake (of lists: of each rule on each
+    operation), or, by `each`, of each mistake on each operation."""
     logging.disable(logging.CRITICAL)
-    own = {name for name, operation in OPERATIONS.items() if operation.resource == resource}
-    right = judge(Behaviour(), plan(RULES, own)).ledger.cells
-    chosen = [
-        bug
-        for bug in bugs()
-        if bug.member == field and bug.operation in own and bug.description not in NOT_SEEN
-    ]
-    servers = chosen if each else {bug.description: bug for bug in chosen}.values()
+    extension, own = EXTENSIONS[name], {*EXTENSIONS[name].operations}
+    if name == "lists":
+        setattr(Behaviour, "create", _with_notices)  # noqa: B010
+    rules = {rule for rule in RULES if any(fnmatch.fnmatch(rule, pattern) for pattern in extension.rules)}
+    right = judge(Behaviour(), plan(rules, own)).ledger
+    servers: dict[Any, Fault] = {}
+    for fault in _wrong(extension):
+        key = fault.rule if name == "lists" else fault.description
+        if fault.operation in own and fault.description not in extension.idle:
+            servers.setdefault((fault.operation if each or name == "lists" else "", key), fault)
+    caught = {}
+    for fault in servers.values():
+        outcome = catch(fault)
+        caught[f"{fault.operation}: {fault.description}"] = outcome.shows(fault) or not outcome.effect
     found = {
-        "broken": [[*cell.key, cell.summary] for cell in right if cell.violations],
-        "passed": [cell.key for cell in right if cell.looks and not cell.violations and not cell.unclear],
-        "wrong": {f"{bug.operation}: {bug.description}": catch(bug).shows(bug) for bug in servers},
+        "broken": [[*cell.key, cell.summary] for cell in right.cells if cell.violations],
+        "passed": [
+            cell.key for cell in right.cells if cell.looks and not cell.violations and not cell.unclear
+        ],
+        "unclear": [[*cell.key, str(cell.unclear)] for cell in right.cells if cell.unclear],
+        "errors": right.errors,
+        "wrong": caught,
     }
     json.dump(found, sys.stdout)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:] == ["each"])

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from conformance.contract import timestamps
-from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.operations import OPERATIONS, item_fields, item_statuses
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.rendering import Rendering
@@ -24,16 +24,10 @@ FILTERS = {
     if operation.is_list
 }
 
-#: Kind of resource -> documented members of its list items, with their schemas.
-_ITEMS = {
-    KINDS[operation]: response_schema(operation)["properties"]["items"]["items"]["properties"]
-    for operation in FILTERS
-}
-
 #: Kind of resource -> members of its list items (sections 2.4, 2.6, 2.7 and 4.1).
 ITEM_FIELDS = {
-    kind: tuple(name for name, schema in members.items() if "not" not in schema)
-    for kind, members in _ITEMS.items()
+    KINDS[operation]: tuple(name for name, schema in item_fields(operation).items() if "not" not in schema)
+    for operation in FILTERS
 }
 
 Query = Mapping[str, list[str]]
@@ -170,7 +164,8 @@ class Lists(Validation, Resources, Rendering):
     def status_among(self, ctx: Context, name: str, statuses: Sequence[str]) -> Condition | None:
         """Elements with one of these statuses; an unknown status is refused, which is open
         (list.odd-filters)."""
-        if not set(statuses) <= set(_ITEMS[KINDS[ctx.operation]]["status"]["enum"]):
+        known = item_statuses(ctx.operation)
+        if known and not set(statuses) <= set(known):
             raise self.invalid_parameter(ctx, name, "holds an unknown status")
         return Condition("status", "IN", sorted(set(statuses)))
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.contract.fields import documented
+from conformance.contract.operations import OPERATIONS, item_fields
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
@@ -15,13 +16,16 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Balance
 
+#: Kind of resource -> documented members, of its create, or of the items of a list that none fills.
+_DOCUMENTED = {
+    **{KINDS[name]: item_fields(name) for name, operation in OPERATIONS.items() if operation.is_list},
+    **{KINDS[name]: documented(name) for name, traits in TRAITS.items() if traits.creates},
+}
+
 #: Kind of resource -> documented members other than those of every resource.
 _MEMBERS = {
-    KINDS[operation]: [
-        name for name in documented(operation) if name not in ("id", "object", "created", "updated")
-    ]
-    for operation, traits in TRAITS.items()
-    if traits.creates
+    kind: [name for name in names if name not in ("id", "object", "created", "updated")]
+    for kind, names in _DOCUMENTED.items()
 }
 
 #: Kind of resource -> the member with its parent's id; "account_id" for others.

@@ -1,0 +1,169 @@
+"""Changes of the contract, as a user makes them: data, and for a rule its row in FIELD_RULES."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.contract.documents import SPEC
+from conformance.contract.field_rules import FIELD_RULES, FieldRule, of
+from conformance.contract.rules import ALL_RULES
+
+#: An operation and a pattern of rules.
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A change of the contract.
+
+    `changes`: file -> text that it has once -> text in its place; `files`: new file -> its document.
+    Checks of `rules` (patterns) are run on `operations`. A new field is `member`; what nobody can see of the
+    field `like` is open for it, too. `idle` are sentences of servers that have no effect there."""
+
+    changes: Mapping[str, Mapping[str, str]]
+    rules: tuple[str, ...]
+    operations: tuple[str, ...]
+    files: Mapping[str, object] = field(default_factory=dict)
+    member: str = ""
+    like: str = ""
+    idle: tuple[str, ...] = ()
+
+    def written(self, folder: Path) -> Path:
+        """Writes the extended contract to a folder, and returns that."""
+        shutil.copytree(SPEC, folder)
+        for name, changes in self.changes.items():
+            text = (folder / name).read_text("utf-8")
+            for old, new in changes.items():
+                assert text.count(old) == 1, f"{name}: not one place for {new}"
+                text = text.replace(old, new)
+            (folder / name).write_text(text, "utf-8")
+        for name, document in self.files.items():
+            (folder / name).write_text(json.dumps(document), "utf-8")
+        return folder
+
+
+# ---------------------------------------------------------------------- a field
+
+_NOTE = "        note:\n          $ref: schemas/beneficiary.json#/$defs/note\n"
+
+#: An optional text of a beneficiary, of at most 35 characters.
+_FIELD = Extension(
+    {
+        "schemas/beneficiary.json": {
+            '"note", "status"': '"note", "nickname", "status"',
+            '"note": { "anyOf"': '"nickname": { "anyOf": [{ "$ref": "#/$defs/nickname" },'
+            ' { "type": "null" }] },'
+            ' "note": { "anyOf"',
+            '"note": { "description"': '"nickname": { "type": "string", "maxLength": 35 },'
+            ' "note": { "description"',
+        },
+        "openapi.yaml": {_NOTE: _NOTE + _NOTE.replace("note", "nickname")},
+    },
+    (
+        "create.echo",
+        "read.equals-create",
+        "beneficiary.update",
+        "beneficiary.disable",
+        "fields.max-length*",
+        "fields.optional-type",
+    ),
+    ("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
+    member="nickname",
+    like="title",
+)
+
+# ---------------------------------------------------------------------- a rule of one field
+
+_BLANK = "fields.blank-note"
+
+#: A note of white space alone is refused.
+_RULE = Extension(
+    {
+        "rules.yaml": {
+            "  - id: fields.enum\n": f"  - id: {_BLANK}\n"
+            '    section: ["4.2"]\n'
+            "    level: required\n"
+            "    operations: [createBeneficiary, updateBeneficiary, createPayout]\n"
+            "    statement: A note of white space alone is refused.\n"
+            "  - id: fields.enum\n"
+        }
+    },
+    (_BLANK,),
+    ("createBeneficiary", "updateBeneficiary", "createPayout"),
+)
+
+if _BLANK in ALL_RULES:
+    FIELD_RULES.append(
+        FieldRule(_BLANK, of("note"), lambda at: bool(at.value) and at.value.isspace(), ["  "])
+    )
+
+# ---------------------------------------------------------------------- lists
+
+
+def _list(path: str, name: str, item: str, *filters: str) -> str:
+    """The part of openapi.yaml that describes a list."""
+    parameters = "".join(
+        f'        - $ref: "#/components/parameters/{each}"\n' for each in (*filters, "page", "size")
+    )
+    return (
+        f'  {path}:\n    parameters:\n      - $ref: "#/components/parameters/account_id"\n'
+        f"    get:\n      operationId: {name}\n      parameters:\n{parameters}"
+        "      responses:\n        2XX:\n          content:\n            application/json:\n"
+        f"              schema:\n                $ref: schemas/{item}_list.json\n"
+    )
+
+
+def _schemas(item: str, members: Mapping[str, object]) -> dict[str, object]:
+    """The schemas of a list and its items."""
+    page = json.loads((SPEC / "schemas/wallet_list.json").read_bytes())
+    page["properties"]["items"]["items"] = {"$ref": f"{item}_item.json"}
+    schema = {"type": "object", "required": [*members], "properties": members}
+    return {f"schemas/{item}_list.json": page, f"schemas/{item}_item.json": schema}
+
+
+_PAYOUTS = "  /v1/accounts/{account_id}/payouts:\n    parameters:\n"
+_TIME = {"$ref": "common.json#/$defs/timestamp"}
+_PAYOUT_ITEM = ("id", "object", "amount", "currency", "note", "created")
+
+#: Two lists that may be filtered by a status that their items do not show: one that no create fills, and one
+#: of payouts, to which others add.
+_LISTS = Extension(
+    {
+        "openapi.yaml": {
+            _PAYOUTS: _list(
+                "/v1/accounts/{account_id}/notices", "listNotices", "notice", "status", "start_date"
+            )
+            + _PAYOUTS,
+            "    post:\n      operationId: createPayout\n": _list(
+                "/", "listPayouts", "payout", "status", "start_date", "end_date"
+            ).partition('account_id"\n')[2]
+            + "    post:\n      operationId: createPayout\n",
+        },
+        "operations.yaml": {
+            "  createVirtualAccount:\n": "  listNotices: {}\n  listPayouts: { others_add: true }\n"
+            "  createVirtualAccount:\n",
+            "    draws_on_funds: true\n": "    draws_on_funds: true\n    listed_by: listPayouts\n",
+        },
+    },
+    ("list.*", "format.*", "tenancy.*", "http.no-server-error"),
+    ("listNotices", "listPayouts"),
+    {
+        **_schemas("payout", {name: {"$ref": f"payout.json#/properties/{name}"} for name in _PAYOUT_ITEM}),
+        **_schemas(
+            "notice",
+            {
+                "id": {"type": "string", "x-rule": "format.id"},
+                "object": {"const": "notice", "x-rule": "format.object"},
+                "text": {"type": "string"},
+                "created": _TIME,
+            },
+        ),
+    },
+    idle=("The last item of a page lacks its name or currency.",),
+)
+
+EXTENSIONS = {"field": _FIELD, "rule": _RULE, "lists": _LISTS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract import json_text
@@ -51,15 +51,6 @@ class Response:
     def document(self) -> Any:
         """The body as JSON, parsed on each access. Raises ValueError."""
         return json_text.load(self.body)
-
-    def with_document(self, document: Any) -> Response:
-        """A copy with another JSON body."""
-        return replace(self, body=encode(document))
-
-    def with_header(self, name: bytes, value: bytes | None) -> Response:
-        """A copy with a header set, or removed if the value is None."""
-        others = [(key, old) for key, old in self.headers if key.lower() != name.lower()]
-        return replace(self, headers=others if value is None else [*others, (name, value)])
 
 
 def encode(document: Any) -> bytes:

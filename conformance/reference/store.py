@@ -200,11 +200,6 @@ class Store:
         )
         return self.change(sql, scope, nonce, expires, now) == 1
 
-    def nonce_claimed(self, scope: str, nonce: str, now: int) -> bool:
-        """True if a nonce is recorded and not expired."""
-        sql = "SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?"
-        return bool(self.query(sql, scope, nonce, now))
-
     def prune_nonces(self, now: int) -> int:
         """Deletes expired nonces; returns their number."""
         return self.change("DELETE FROM nonces WHERE expires <= ?", now)
@@ -234,15 +229,6 @@ class Store:
             record["created"],
             json.dumps(record),
         )
-
-    def insert_rows(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Adds many records, each as its id, kind, parent, status, currency, instant of creation and JSON."""
-        sql = (
-            "INSERT INTO resources (id, kind, parent, status, currency, created, document) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)"
-        )
-        with self._guard:
-            self._connection.executemany(sql, rows)
 
     def update(self, record: dict[str, Any]) -> None:
         """Replaces a record, but not its kind, parent and position in lists."""

@@ -20,6 +20,7 @@ from conformance.target.file import build
 from conformance.wire.transport import FRESH
 from conformance.world.run import Run
 from tests.support.in_process import InProcessTransport
+from tests.support.overrides import with_header
 from tests.support.runs import broken, judged, run_on
 from tests.support.wire import as_request, rendered, wire
 
@@ -49,7 +50,7 @@ def until_idle(connection: socket.socket, response: Response, number: int) -> No
 
 def closing(connection: socket.socket, response: Response, number: int) -> bool:
     """Announces `Connection: close` in each answer and closes."""
-    connection.sendall(rendered(response.with_header(b"connection", b"close")))
+    connection.sendall(rendered(with_header(response, b"connection", b"close")))
     return False
 
 
@@ -64,8 +65,8 @@ def early_and_packed(connection: socket.socket, response: Response, number: int)
     coding is acceptable."""
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </v1>; rel=preload\r\n\r\nHTTP/1.1 102 X\r\n\r\n"
     body = gzip.compress(response.body, mtime=0)
-    response = response.with_header(b"content-length", b"%d" % len(body))
-    packed = replace(response.with_header(b"content-encoding", b"gzip"), body=body)
+    response = with_header(response, b"content-length", b"%d" % len(body))
+    packed = replace(with_header(response, b"content-encoding", b"gzip"), body=body)
     connection.sendall(early + rendered(packed))
 
 

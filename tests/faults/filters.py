@@ -174,8 +174,12 @@ def _ignore_paging(self: Any, ctx: Context) -> None:
     self.usual()
     listing = ctx.listing
     if listing is not None and listing.conditions:
-        ctx.notes["asked"] = {"page": listing.page, "size": listing.size}
         setattr(listing, self.value, {"page": 1, "size": 10}[self.value])
+
+
+def _requested_paging(self: Any, ctx: Context) -> Any:
+    query = self.query(ctx)
+    return {**self.usual(), "page": self.requested_page(ctx, query), "size": self.requested_size(ctx, query)}
 
 
 def _period(self: Any, ctx: Context, query: Query) -> list[Condition]:
@@ -218,7 +222,7 @@ faults["list.filters-combine"] |= {
     "With a filter page or size is ignored.": seams(
         {
             "read_query": _ignore_paging,
-            "list_document": lambda ctx, usual: {**usual(), **ctx.notes.get("asked", {})},
+            "list_document": _requested_paging,
         },
         each=("page", "size"),
     ),

@@ -9,6 +9,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
+from tests.support.overrides import with_header
 
 from .catalogue import faults
 from .harness import NO_ANSWER
@@ -52,7 +53,7 @@ faults["http.content-type"] |= {
     "Some answers are not declared as application/json.": where(
         "finish",
         lambda response, value: value[1](response.status),
-        lambda response, value: response.with_header(b"content-type", value[0].encode() or None),
+        lambda response, value: with_header(response, b"content-type", value[0].encode() or None),
         each=each_of(
             (
                 *("text/html; charset=utf-8", "text/plain", "", "text/json", "application/vnd.api+json"),
@@ -68,7 +69,7 @@ faults["http.content-type"] |= {
     "The answer to a repeated POST is not declared as application/json.": where(
         "finish",
         lambda ctx: ctx.replayed,
-        lambda response: response.with_header(b"content-type", b"application/octet-stream"),
+        lambda response: with_header(response, b"content-type", b"application/octet-stream"),
         operations=OPERATION_SETS["post"],
     ),
 }
@@ -126,7 +127,7 @@ faults["http.lost-requests"] |= {
     "One of so many requests is not answered; sent once more, it is.": where(
         "finish",
         lambda self: turn(self) % self.value == 0,
-        lambda response: response.with_header(NO_ANSWER, b"1"),
+        lambda response: with_header(response, NO_ANSWER, b"1"),
         each=(8, 15),
     )
 }

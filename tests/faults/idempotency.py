@@ -9,6 +9,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.store import Answer
+from tests.support.overrides import with_document
 
 from .catalogue import Faulty, faults, of, refuse, seam, seams, wrong
 from .rows import (
@@ -181,7 +182,7 @@ faults["idempotency.other-organization"] |= {
                 self.state.setdefault(ctx.key, response.document.get("id")),
             ),
             "finish": lambda self, ctx, response: (
-                response.with_document({**response.document, "id": self.state[ctx.key]})
+                with_document(response, {**response.document, "id": self.state[ctx.key]})
                 if ctx.key in self.state and succeeded(response) and _used_elsewhere(self, ctx)
                 else response
             ),

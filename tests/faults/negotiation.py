@@ -9,6 +9,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
+from tests.support.overrides import with_document
 
 from .catalogue import faults
 from .rows import answer, succeeded, where
@@ -38,7 +39,7 @@ def _texts(value: Any, pattern: str, changed: Any) -> Any:
 
 
 def _rewritten(pattern: str, changed: Any) -> Any:
-    return lambda response: response.with_document(_texts(response.document, pattern, changed))
+    return lambda response: with_document(response, _texts(response.document, pattern, changed))
 
 
 _MONEY, _DATE = r"-?[0-9]+\.[0-9]+", r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*"
@@ -104,8 +105,9 @@ faults["http.negotiation"] |= {
     ),
     "Codes of errors are translated.": answer(
         lambda ctx, shown: (
-            shown.with_document(
-                {"error": {**shown.document["error"], "code": f"fehler_{shown.document['error']['code']}"}}
+            with_document(
+                shown,
+                {"error": {**shown.document["error"], "code": f"fehler_{shown.document['error']['code']}"}},
             )
             if shown.status >= 400 and _language(ctx)
             else shown

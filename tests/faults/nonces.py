@@ -14,6 +14,7 @@ from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.idempotency import Idempotency
 from conformance.reference.seams.validation import FIELDS
+from tests.support.overrides import nonce_claimed
 
 from .authentication import first_organization
 from .catalogue import Call, Faulty, Only, Row, faults, of, refuse, seam, wrong
@@ -62,7 +63,7 @@ def _claim_here(self: Any, ctx: Context, nonce: str) -> bool:
 
 
 def _claimed(self: Any, ctx: Context, nonce: str) -> bool:
-    return ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
+    return nonce_claimed(ctx.store, self.nonce_scope(ctx), nonce, ctx.now)
 
 
 faults["auth.nonce-replay"] |= {

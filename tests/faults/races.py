@@ -15,6 +15,7 @@ from conformance.reference.context import Context
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
+from tests.support.overrides import nonce_claimed
 
 from .catalogue import Call, Faulty, Row, by_name, faults, seam, seam_of, seams
 from .replays import do_again
@@ -93,7 +94,8 @@ def _two_may_pass(self: Any, ctx: Context, nonce: str) -> bool:
 
 faults["auth.nonce-race"] |= {
     "A nonce is looked up first and recorded later.": looking_first(
-        "claim_nonce", lambda self, ctx, nonce: ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
+        "claim_nonce",
+        lambda self, ctx, nonce: nonce_claimed(ctx.store, self.nonce_scope(ctx), nonce, ctx.now),
     ),
     "Of simultaneous requests with one nonce two pass.": seam("claim_nonce", _two_may_pass, base=Counting),
 }

@@ -10,6 +10,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ANSWERS, BALANCE_MONEY, BODIES, RESOURCES
+from tests.support.overrides import with_document
 
 from .bodies import OTHERS, asks
 from .catalogue import SHOWN_LATER, Call, Only, Row, faults, seam, seams
@@ -166,8 +167,9 @@ faults["read.equals-create"] |= {
     "A read answers what the last read of another resource answered.": where(
         "finish",
         succeeded,
-        lambda self, response: response.with_document(
-            [self.state.get("last", response.document), self.state.update(last=response.document)][0]
+        lambda self, response: with_document(
+            response,
+            [self.state.get("last", response.document), self.state.update(last=response.document)][0],
         ),
     ),
     "Each third read finds nothing.": refusing(

@@ -14,6 +14,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ANSWERS
+from tests.support.overrides import with_document
 
 from .catalogue import Call, Error, Faulty, Row, by_name, refuse, seam, seam_of
 
@@ -248,7 +249,7 @@ def third(changed: Callable[..., Any], **options: Any) -> Row:
     def finished(self: Any, ctx: Context, shown: Response) -> Response:
         if not succeeded(shown):
             return shown
-        return shown.with_document(change(self, ctx, shown.document)) if turn(self) % 3 == 0 else shown
+        return with_document(shown, change(self, ctx, shown.document)) if turn(self) % 3 == 0 else shown
 
     return answer(finished, **options)
 

@@ -10,6 +10,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
+from tests.support.overrides import with_document, with_header
 
 from .authentication import first_organization
 from .catalogue import Call, Row, by_name, faults, of, refusal, refuse, seam, seam_of, seams
@@ -247,10 +248,10 @@ faults["secrets.hidden"] |= {
     "A success shows the secret in a member.": where(
         "finish",
         succeeded,
-        lambda ctx, response: response.with_document({**response.document, "debug": [_secret(ctx)]}),
+        lambda ctx, response: with_document(response, {**response.document, "debug": [_secret(ctx)]}),
     ),
     "A success shows the secret in a header.": where(
-        "finish", succeeded, lambda ctx, response: response.with_header(b"x-debug", _secret(ctx).encode())
+        "finish", succeeded, lambda ctx, response: with_header(response, b"x-debug", _secret(ctx).encode())
     ),
     "The refusal of a payout shows the number of another beneficiary's destination in this place.": telling(
         lambda ctx: _named(ctx).get("account_number"),
@@ -280,7 +281,7 @@ faults["secrets.hidden"] |= {
     "A repeated create shows the body that was first sent.": where(
         "finish",
         None,
-        lambda ctx, response: response.with_document({**response.document, "request": _body(ctx)}),
+        lambda ctx, response: with_document(response, {**response.document, "request": _body(ctx)}),
         operations=_CREATE,
         each={"replay": lambda ctx: ctx.replayed, "conflict": lambda response: response.status == 409},
     ),
@@ -290,7 +291,7 @@ faults["secrets.hidden"] |= {
     "A header shows the full number of a new payout destination.": where(
         "finish",
         lambda ctx, response, value: succeeded(response) and ctx.body.get(value),
-        lambda ctx, response, value: response.with_header(b"x-created", str(ctx.body[value]).encode()),
+        lambda ctx, response, value: with_header(response, b"x-created", str(ctx.body[value]).encode()),
         operations=_CREATE,
         each=HIDDEN,
     ),

@@ -23,6 +23,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
+from tests.support.overrides import with_header
 from tests.support.running import run, write_target
 from tests.variants.networks import TOO_MANY, Allowance
 from tests.variants.serving import several_processes
@@ -79,7 +80,7 @@ class Paced(Behaviour):
     def admit(self, ctx: Context) -> Response | None:
         """Refuses a request beyond a limit."""
         if (self.at_once and self.under_way >= self.at_once) or (self.rate and not self.allowance.take()):
-            return Response.of(self.status, TOO_MANY).with_header(b"retry-after", b"1")
+            return with_header(Response.of(self.status, TOO_MANY), b"retry-after", b"1")
         return None
 
     def finish(self, ctx: Context, response: Response) -> Response:

@@ -20,8 +20,6 @@ _APART = 120_000_000
 #: Position in ids from which on the hidden order compares them.
 _HIDDEN = 20
 
-Row = tuple[Any, ...]
-
 
 class ById(Behaviour):
     """Sorts lists by ids, which are random: a new element may stand anywhere."""
@@ -67,7 +65,7 @@ def fill(store: Store, seeded: Seeded, number: int) -> None:
     primary, secondary = seeded.primary, seeded.secondary
     owner = {key: str(store.organization(key).id) for key in (primary.api_key, secondary.api_key)}  # type: ignore[union-attr]
 
-    def rows(kind: str, prefix: str, tenant: str, parent: str, fields: dict[str, Any]) -> Iterator[Row]:
+    def rows(prefix: str, tenant: str, parent: str, fields: dict[str, Any]) -> Iterator[Record]:
         for index in range(number):
             identifier = f"{prefix}{source.getrandbits(120):030x}"
             created = now - _APART * (number - index) - 86_400_000_000
@@ -80,14 +78,14 @@ def fill(store: Store, seeded: Seeded, number: int) -> None:
                 "status": "active",
                 **{name: value(index) if callable(value) else value for name, value in fields.items()},
             }
-            currency = record.get("currency")
-            yield identifier, kind, parent, record["status"], currency, created, json.dumps(record)
+            yield record
 
     def add(kind: str, prefix: str, tenant: str, parent: str, **fields: Any) -> str:
         """Adds resources; returns the id of the last."""
-        added = list(rows(kind, prefix, tenant, parent, fields))
-        store.insert_rows(added)
-        return str(added[-1][0]) if added else ""
+        record: Record = {}
+        for record in rows(prefix, tenant, parent, fields):
+            store.insert(kind, record)
+        return str(record.get("id", ""))
 
     with store.transaction():
         for name, each in (("by_id", ById), ("hidden", Hidden)):

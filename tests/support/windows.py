@@ -12,6 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
+from tests.support.overrides import nonce_claimed
 
 
 class Window(Behaviour):
@@ -33,7 +34,7 @@ class NonceWindow(Window):
     """Looks a nonce up, and records it later."""
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
+        if nonce_claimed(ctx.store, self.nonce_scope(ctx), nonce, ctx.now):
             return False
         self.wait()
         super().claim_nonce(ctx, nonce)

@@ -15,6 +15,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
+from tests.support.overrides import with_document
 
 from .choice import Usual, choice, demand, times, with_members
 
@@ -149,7 +150,7 @@ def scaled_replays(self: Behaviour, usual: Usual, ctx: Context, answer: Answer) 
         for name in ("amount", "amount_in_usd")
         if name in response.document and len(response.document[name]) < 20
     }
-    return response.with_document({**response.document, **amounts}) if amounts else response
+    return with_document(response, {**response.document, **amounts}) if amounts else response
 
 
 # ---------------------------------------------------------------------- words, statuses and headers

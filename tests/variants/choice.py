@@ -24,6 +24,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
+from tests.support.overrides import with_document
 
 #: The method that a function overrides.
 Usual = Callable[..., Any]
@@ -128,7 +129,7 @@ def times(behaviour: Behaviour, name: str, key: Any = None) -> int:
 def with_members(response: Response, **members: Any) -> Response:
     """Returns an answer with more members, if it is an object."""
     document = response.document if response.body else None
-    return response.with_document({**document, **members}) if isinstance(document, dict) else response
+    return with_document(response, {**document, **members}) if isinstance(document, dict) else response
 
 
 def insert(behaviour: Behaviour, ctx: Context, kind: str, parent: Record, **members: Any) -> None:

@@ -14,6 +14,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Balance
+from tests.support.overrides import with_document
 
 from .choice import Usual, choice, demand, memory, move, stated, times, varied
 
@@ -318,4 +319,4 @@ class MembersWithin(Behaviour):
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
         document = response.document if response.body else None
-        return response.with_document(self._more(document, ctx)) if isinstance(document, dict) else response
+        return with_document(response, self._more(document, ctx)) if isinstance(document, dict) else response

@@ -14,6 +14,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
+from tests.support.overrides import with_header
 
 from .choice import Usual, choice, times, with_members
 from .surroundings import Between, Counting
@@ -79,7 +80,7 @@ class LimitedBehindAuthentication(Behaviour):
         allowance = allowances.setdefault(ctx.organization.id, Allowance(RATE))
         if allowance.take():
             return None
-        return Response.of(429, TOO_MANY).with_header(b"retry-after", b"1")
+        return with_header(Response.of(429, TOO_MANY), b"retry-after", b"1")
 
 
 class LimitedTwice(LimitedInFront):

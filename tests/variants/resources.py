@@ -14,6 +14,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
+from tests.support.overrides import with_header
 
 from .choice import Usual, choice, demand, varied
 
@@ -310,7 +311,7 @@ def order_of_hashes(
 @choice(seam="finish")
 def charset_declared(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Declares a charset in upper case."""
-    return usual(ctx, response).with_header(b"content-type", b"Application/JSON; Charset=UTF-8")
+    return with_header(usual(ctx, response), b"content-type", b"Application/JSON; Charset=UTF-8")
 
 
 @choice(seam="finish")
@@ -329,7 +330,7 @@ def ascii_answers(self: Behaviour, usual: Usual, ctx: Context, response: Respons
 def replays_marked(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Marks replayed answers with a header."""
     response = usual(ctx, response)
-    return response.with_header(b"idempotency-replayed", b"true") if ctx.replayed else response
+    return with_header(response, b"idempotency-replayed", b"true") if ctx.replayed else response
 
 
 #: Choice -> the attribute or seam that answers always the same, the answer, what it does, and its rules.

@@ -10,7 +10,7 @@ from decimal import Decimal
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.members import judge_members, look_for
-from conformance.checks.races import balances, moved_by_more
+from conformance.checks.races import Rounds, balances, moved_by_more
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
@@ -37,8 +37,14 @@ _MOST = 3
 #: Times that the money of a payout is counted, as payments of others may spoil one.
 _ROUNDS = 3
 
+#: Rounds of payouts, and of other creates, after the first, at most, where one rule is run alone.
+_MOST_PAYOUTS, _MOST_CREATES = 100, 10
+
 #: Parts of an operation's usual latency after which callers hang up.
 PARTS = 6
+
+#: Part by which the delays of each round differ from those before, the golden section: no two coincide.
+GOLDEN = (5**0.5 - 1) / 2
 
 #: Last latencies that show the usual one, and its maximum, in seconds.
 LATENCIES, LONGEST = 9, 5.0
@@ -140,11 +146,17 @@ def test_caller_hangs_up_during_the_work(at: Check) -> None:
     """The caller hangs up after parts of the time that the operation usually takes, so during each step of
     its work: its key and body do the operation, or replay its answer, from then on; it is done once."""
     latency = _usual_latency(at)
-    delays = [latency * number / PARTS for number in range(1, PARTS + 1)]
     if at.operation.traits.draws_on_funds:
-        _judge_payouts(at, delays)
+        _judge_payouts(at, latency)
         return
-    left = [*delays]
+    for number in Rounds(at, 1):
+        if number == _MOST_CREATES or not _judge_creates(at, _delays(latency, number)):
+            break
+
+
+def _judge_creates(at: Check, left: list[float]) -> bool:
+    """Judges that creates whose callers hang up after these delays are done once; False where none was
+    accepted."""
     while left:
         fixture = own_place(at)
         if at.operation.traits.unique_pair:
@@ -157,8 +169,15 @@ def test_caller_hangs_up_during_the_work(at: Check) -> None:
             answers += [both[-1]] if both[-1].succeeded else []
         del left[: len(calls)]
         if not answers:
-            return
+            return False
         _judge_number(at, fixture, effects, sent, answers)
+    return True
+
+
+def _delays(latency: float, number: int, start: float = 0.0) -> list[float]:
+    """The delays of a round, in seconds: the ends of the parts of a latency, behind its start; in later
+    rounds other points of the parts, which come closer with each round."""
+    return [start + latency * (part - number * GOLDEN % 1) / PARTS for part in range(1, PARTS + 1)]
 
 
 def _usual_latency(at: Check) -> float:
@@ -186,18 +205,25 @@ def _sent_later(at: Check, request: Call, delay: float) -> list[Exchange]:
     return [lost, again]
 
 
-def _judge_payouts(at: Check, delays: Sequence[float]) -> None:
+def _judge_payouts(at: Check, latency: float) -> None:
     """Judges that each payout takes money once, of as many as it takes to exclude payments of others."""
-    fixture, wrong = at.account(), list[tuple[str, list[Exchange]]]()
+    fixture, wrong = at.account(), list[tuple[float, str, list[Exchange]]]()
     # What comes first creates its payee.
     fixture.call(at.operation.id)
     sent: list[Exchange] = []
-    for number in range(_ROUNDS):
+    rounds = Rounds(at, 1)
+    for number in rounds:
         with at.run.payers.alone():
             look = balances(at, fixture)
             single = at.accept(fixture.call(at.operation.id), "a payout, answered")
             after = balances(at, fixture)
             fees = dict(taken(look, [single], after))
+            # Alone a payout takes less time than beside others.
+            shortest = min(latency, single.elapsed)
+            delays = _delays(shortest, number)
+            if wrong:
+                # The step of the work in which that was may be short.
+                delays = _delays(shortest / PARTS, number, max(0.0, wrong[0][0] - shortest / PARTS / 2))
             for delay in delays:
                 look, (lost, again) = after, _sent_later(at, fixture.call(at.operation.id), delay)
                 if not again.succeeded:
@@ -213,10 +239,11 @@ def _judge_payouts(at: Check, delays: Sequence[float]) -> None:
                 sent = [after, look, again, lost]
                 if (times := _times(fees, single, again, look, after)) != 1:
                     got = f"moves {times} times, where its caller hung up after {delay * 1000:.1f} ms"
-                    wrong.append((got, sent))
-        if not wrong or len(wrong) > 1 or number == _ROUNDS - 1:
+                    wrong.append((delay, got, sent))
+        if len(wrong) > 1 or number == _MOST_PAYOUTS:
             break
-    got, sent = wrong[0] if len(wrong) > 1 else ("", sent)
+        rounds.count = _ROUNDS if wrong else 1
+    _, got, sent = wrong[0] if len(wrong) > 1 else (0.0, "", sent)
     what = "payouts whose caller hung up, and their keys and bodies again: the money of each moves once"
     at.expect(RULE, what, got, *sent)
 

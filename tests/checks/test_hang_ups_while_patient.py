@@ -1,0 +1,46 @@
+"""A run of one rule on one operation hangs up at ever more points of its work, until a short step shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.checks import load_checks
+from conformance.checks.check import run_check
+from conformance.judge.verdicts import Verdict
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.core_messages import Response
+from conformance.report.commands import PATIENCE
+from tests.faults.catalogue import refusal, refuse
+from tests.support.runs import run_on
+from tests.variants.hurry import hurried
+
+
+class ShortStep(Behaviour):
+    """Loses the record of the key if its caller hangs up in one of 24 parts of its work."""
+
+    def act(self, ctx: Context) -> None:
+        if ctx.request.gone(0.05):
+            refuse(refusal("499 api_error cancelled"))
+        super().act(ctx)
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        if not ctx.request.gone(0.005):
+            super().remember(ctx, response)
+            ctx.request.gone(0.065)
+
+
+CHECK = load_checks()["test_hang_ups.test_caller_hangs_up_during_the_work"]
+
+
+@pytest.mark.parametrize("operation", ["createPayout", "createVirtualAccount"])
+@pytest.mark.parametrize(("behaviour", "verdict"), [(ShortStep, Verdict.FAILED), (Behaviour, Verdict.PASSED)])
+def test_a_short_step_shows_to_a_patient_run_which_ends(
+    operation: str, behaviour: type[Behaviour], verdict: Verdict
+) -> None:
+    with hurried():
+        run = run_on(behaviour())
+        run.patience = PATIENCE
+        cells, _ = run_check(CHECK, operation, run)
+    assert cells[0].verdict is verdict
+    assert run.sent < 3000

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 from conformance.checks.auth_probes import AuthProbes
@@ -17,15 +18,18 @@ from conformance.judge.comparison import same_account, show, shows
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.outcomes import Got, unusable
 from conformance.judge.verdicts import Inconclusive
-from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.wire.pages import page_of
-from conformance.world.calls import parameters
+from conformance.world.calls import parameters, renewed
 from conformance.world.case import Case
 from conformance.world.corpora import headers
 from conformance.world.purposes import SIBLING_TENANT
 from conformance.world.run import Account
 
 RULE = "auth.request-line"
+
+#: Name of a parameter, and of a member, from which frameworks take the method of an HTML form.
+_METHOD = "_method"
 
 #: What a proxy took from the front of the path.
 _PREFIX = "/gateway"
@@ -59,10 +63,12 @@ def test_what_proxies_tell_is_not_signed(engine: AuthProbes) -> Iterator[Case]:
     yield engine.case(rule, name, whose=whose, auth=Auth(signed_target=own), headers=beside, front_end=True)
     method = _other_method(operation, "POST")
     beside = tuple((name, method) for name in headers.METHODS)
-    # Frameworks read it in a query as well.
-    query = f"_method={method}"
+    # Frameworks read it in a query and in a body as well.
+    changes: dict[str, Any] = {"query": f"{_METHOD}={method}"}
+    if operation.request_schema is not None:
+        changes["body"] = to_json({**engine.document(), _METHOD: method})
     yield engine.mistake(
-        "auth.signed-method", f"signed as {method}", headers=beside, query=query, front_end=True
+        "auth.signed-method", f"signed as {method}", headers=beside, front_end=True, **changes
     )
 
 
@@ -93,10 +99,11 @@ def test_request_line_says_what_is_done(at: Check) -> None:
     beside = tuple((name, method) for name in headers.METHODS)
     what = f"a request beside headers that tell the method {method}"
     request = at.valid().but(headers=beside, operation=None)
-    answer = at.send(request.with_query(f"_method={method}"), what)
-    if answer.refused:
-        # A server may refuse queries that it does not know.
-        answer = at.send(request, what)
+    tries = [request.with_query(f"{_METHOD}={method}"), request]
+    if at.operation.request_schema is not None:
+        # A server may refuse parameters and members that it does not know.
+        tries = [each.but(body=request.with_field(_METHOD, method).body) for each in tries] + tries
+    answer = at.until_accepted(map(renewed, tries), what)[-1]
     _judge(at, answer, f"what {at.operation.method} does", _not_done(at, answer))
     if answer.succeeded and at.operation.method == "GET" and not at.operation.is_list:
         at.accepted(RULE, at.send(request.but(headers=()), "a read after DELETE in a header"), answer)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.routes import match
 from conformance.world.corpora import headers
 
-from .catalogue import faults, seams
+from .catalogue import Only, faults, seams
 from .rows import where
 from .signatures import also_signed, string
 
@@ -22,10 +24,19 @@ def _header(ctx: Context, name: str) -> bytes:
 
 
 def _method(ctx: Context, place: str) -> str:
-    """The method in a header, or in the query."""
+    """The method in a header, in the query, or in the body."""
     if place == "the query":
         return parse_qs(ctx.query.decode("latin-1")).get("_method", [""])[0]
+    if place == "the body":
+        found = re.search(rb'"_method": ?"([A-Z]+)"', ctx.request.body)
+        return found[1].decode() if found else ""
     return _header(ctx, place).decode("latin-1")
+
+
+def _places(*names: str) -> dict[str, Any]:
+    """Returns where a server may read a method: these headers, the query, and the body if there is one."""
+    everywhere = {name: name for name in (*names, "the query")}
+    return {**everywhere, "the body": Only("the body", OPERATION_SETS["body"])}
 
 
 def _routed(ctx: Context, path: bytes, method: str) -> None:
@@ -86,14 +97,14 @@ _SHARED = [
 faults["auth.signed-method"] |= {
     "The signature is verified for the method that a header, or the query, tells.": also_signed(
         lambda self, ctx, value: [string(self, ctx, method=_method(ctx, value) or ctx.request.method)],
-        each=(*headers.METHODS, "the query"),
+        each=_places(*headers.METHODS),
     ),
     "The method that a header tells takes the place of the request's, signed and served.": seams(
         {
             "authenticate": _by_method_first,
             "signed_method": lambda ctx, usual: ctx.notes.get("method") or usual(),
         },
-        each=(*headers.METHODS[:2], "the query"),
+        each=_places(*headers.METHODS[:2]),
         operations=_SHARED,
         everywhere=True,
     ),
@@ -120,7 +131,7 @@ faults["auth.request-line"] |= {
     ),
     "What is done says the method in a header, or in the query; that of the request is signed.": seams(
         {"authenticate": _by_method},
-        each=(*headers.METHODS, "the query"),
+        each=_places(*headers.METHODS),
         operations=_SHARED,
     ),
     "What has a method in a header is answered as an OPTIONS request.": where(

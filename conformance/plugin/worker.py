@@ -108,7 +108,7 @@ class Worker:
         self.run = Run(target, first_number=index * 1_000_000 + 1, common=common)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
-        self.run.patience = PATIENCE if scope.single else 0.0
+        self.run.patience = PATIENCE if scope.patient else 0.0
         self.settings = settings
         self.scope = scope
         #: True while a step of a job runs.

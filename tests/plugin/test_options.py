@@ -93,6 +93,21 @@ def test_generated_requests_belong_to_operations_and_to_rules_if_they_are_asked_
     assert [part for part in (*parts, *others) if scope.wants(Job(FUZZING, part))] == parts
 
 
+@pytest.mark.parametrize(
+    ("options", "patient"),
+    [
+        ({"rules": ["auth.nonce-replay@listAccounts"]}, True),
+        ({"rules": ["payout.race"]}, True),
+        ({"rules": ["auth.nonce-replay"]}, False),
+        # Of every response, and so judged by all checks of the operation.
+        ({"rules": ["http.success-json@listAccounts"]}, False),
+        ({}, False),
+    ],
+)
+def test_only_the_checks_of_one_rule_take_their_time(options: dict[str, Any], patient: bool) -> None:
+    assert Scope.parse(**options).patient is patient
+
+
 def test_a_rule_of_every_response_selects_the_checks_of_its_operations() -> None:
     for rule in INVARIANTS:
         selected = selected_by(Scope.parse([rule]))

@@ -85,7 +85,7 @@ class Paced(Behaviour):
 
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
-        if response.status == self.status:
+        if response.status == self.status or not ctx.request.whole:
             return response
         self.under_way += 1
         seconds = self.late if ctx.request.method == "GET" else self.writes

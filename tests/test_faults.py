@@ -11,7 +11,7 @@ import zlib
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.contract.rules import RULES, Level
 from conformance.judge.cells import grouped
 from tests.faults.catalogue import Fault, load

@@ -84,7 +84,7 @@ def judge_taken(at: Check, rule: str, person: Beneficiary, answer: Exchange) -> 
         look = person.read("the beneficiary whose change was refused")
         if look.get("status") in ("disabled", "inactive"):
             reason = f"the beneficiary is {look.get('status')}, though nobody has disabled it"
-            at.unclear(rule, reason, answer, look, stop=refusal_of_valid(answer))
+            at.not_exercised(rule, reason, refusal_of_valid(answer).remedy)
             return False
     return at.accepted(rule, answer)
 
@@ -196,7 +196,7 @@ def judge_change(
     """Judges the change of a beneficiary that an answer showed `before`, and a later read, or several in a
     row if `steadily`: it is accepted, they have the `changes`, all else but `aside` is as before, and
     `updated` has moved. `act` repeats the change on others."""
-    if not at.accepted(rule, answer):
+    if not judge_taken(at, rule, person, answer):
         return
     what, expected = answer.purpose, {**document(before), **changes}
     known = {**person.stated, **changes, **normalized(changes)}

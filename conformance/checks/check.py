@@ -31,11 +31,9 @@ from conformance.judge import outcomes
 from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.judge.verdicts import Inconclusive, NotApplicable
-from conformance.target.applicability import absent, unmet
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.calls import renewed
 from conformance.world.purposes import SHARED, Purpose, purpose_of
 from conformance.world.run import Account, Run
 from conformance.world.sender import refusal_of_valid
@@ -70,10 +68,10 @@ class Check:
         below = "beneficiary_id" in self.operation.path_parameters
         return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
 
-    def valid(self) -> Call:
-        """Builds a valid call of the check's operation, each in a new account where it can succeed only once
-        in one (a wallet of one pair)."""
-        return self.account(fresh=self.operation.traits.once).call(self.operation.id)
+    def valid(self, *, fresh: bool = False) -> Call:
+        """Builds a valid call of the check's operation: in a place in which nothing is, if `fresh` or where
+        it can succeed only once in one (a wallet of one pair)."""
+        return self.account(fresh=fresh or self.operation.traits.once).call(self.operation.id)
 
     # ------------------------------------------------------------------ sending
 
@@ -232,18 +230,29 @@ class Check:
             outcome = "accepted" if answer.succeeded else answer.described()
             self.observe(rule, answer.purpose, choice or outcome, answer, *beside)
 
-    def accepted_as(self, rule: str, answer: Exchange, usual: Call) -> None:
-        """Judges that the answer's request is accepted, unless the `usual` one is refused, too."""
-        if not answer.succeeded:
-            if not self.usable(rule, answer):
-                return
-            control = self.send(renewed(usual), "the same request in its usual form")
-            if not control.succeeded:
-                reason = f"in its usual form it was answered {control.described()}, too"
-                choice = control.refused and not control.refused_authentication
-                self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control), choice=choice)
-                return
-        self.accepted(rule, answer)
+    def accepted_as(
+        self, rule: str, probe: Callable[[Call], Exchange], first: Call | None = None
+    ) -> Exchange:
+        """Judges that what a probe makes of a valid call (the `first`) is accepted; returns its answer. After
+        a refusal it is tried again elsewhere, as a place may be full and a value used; unclear where the
+        valid call is refused there, too."""
+        answer = probe(first or self.valid())
+        if not answer.refused:
+            self.accepted(rule, answer)
+            return answer
+        answer = probe(self.valid(fresh=True))
+        control = (
+            None
+            if answer.succeeded
+            else self.send(self.valid(fresh=True), "the same request in its usual form")
+        )
+        if control is None or control.succeeded:
+            self.accepted(rule, answer)
+        else:
+            reason = f"in its usual form it was answered {control.described()}, too"
+            choice = control.refused and not control.refused_authentication
+            self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control), choice=choice)
+        return answer
 
     def locked_out(self, rule: str, answer: Exchange) -> bool:
         """True if an answer is an authentication failure that the operation's valid call gets, too, which is
@@ -254,7 +263,7 @@ class Check:
         valid = self.run.cache.get(
             ("locked out", self.operation.id),
             # Elsewhere: it is no effect of what was refused.
-            lambda: self.send(self.account(fresh=True).call(self.operation.id), purpose),
+            lambda: self.send(self.valid(fresh=True), purpose),
         )
         if not valid.refused_authentication:
             return False
@@ -350,46 +359,3 @@ def check(
         return collected
 
     return mark
-
-
-def run_check(check: CheckDefinition, operation: str, run: Run) -> tuple[list[Cell], list[int]]:
-    """Runs a check on an operation, and waits where it does; returns its cells and the numbers of its
-    exchanges.
-
-    No answer of a server raises an exception, only a defect of the suite."""
-    return finished(steps_of(check, operation, run), run.pause)
-
-
-def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
-    """Runs steps to their end, with `wait` for the seconds between two; returns their result."""
-    try:
-        while True:
-            wait(next(steps))
-    except StopIteration as end:
-        result: R = end.value
-        return result
-
-
-def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list[Cell], list[int]]]:
-    """The steps of a check on an operation, with the result as `run_check` returns it."""
-    cells: list[Cell] = []
-    rules: list[Rule] = []
-    for rule in check.rules_on(operation):
-        context = Check(run, OPERATIONS[operation], [rule], check.name)
-        if reason := absent(rule, operation, run.target):
-            cells += context.concluded(NotApplicable(reason))
-        elif lacking := unmet(rule, run.target):
-            cells += context.concluded(Inconclusive(*lacking))
-        else:
-            rules.append(rule)
-    context = Check(run, OPERATIONS[operation], rules, check.name)
-    stop: Inconclusive | NotApplicable | None = None
-    if rules:
-        try:
-            yield from check.function(context) or ()
-        except (Inconclusive, NotApplicable) as error:
-            stop = error
-    concluded = context.concluded(stop)
-    sent = (run.record.get(number) for number in context.exchanges)
-    run.common.vacant.leave(exchange for exchange in sent if exchange is not None)
-    return [*cells, *concluded], context.exchanges

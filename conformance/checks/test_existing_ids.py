@@ -94,9 +94,9 @@ class Named:
         else:
             return "", None
         nested = {name: {*_ids(each)} for name, each in self.members().items() if isinstance(each, list)}
-        expected = {
-            name: each for name, each in document(self.exchange).items() if name not in {*MOVING, *nested}
-        }
+        # What stands under it may be created at any time, by other checks too.
+        passed_over = {*MOVING, *_nested(self.at.operation.id)}
+        expected = {name: each for name, each in document(self.exchange).items() if name not in passed_over}
 
         def problem(answer: Exchange) -> Got:
             if reason := outcomes.unusable(answer, documented=False):

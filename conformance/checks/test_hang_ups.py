@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
@@ -16,7 +17,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.conservation import taken
 from conformance.judge.effects import EXACT, sent_amount
-from conformance.judge.outcomes import Got
+from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.paging import listed
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
@@ -60,8 +61,7 @@ def test_caller_hangs_up(at: Check) -> None:
         # First: it may create what it names.
         request = fixture.call(at.operation.id)
         effects = SideEffects(at, fixture).start()
-        sent = _sent_again(at, request, how)
-        if sent[-1].succeeded:
+        if sent := _sent_again(at, request, how):
             _judge_number(at, fixture, effects, sent[1:], sent[-1:])
         return
     fixture, moved = at.account() if at.operation.traits.draws_on_funds else own_place(at), list[Got]()
@@ -70,33 +70,58 @@ def test_caller_hangs_up(at: Check) -> None:
         with at.run.payers.alone():
             request = fixture.call(at.operation.id)
             looks = [balances(at, fixture)]
-            sent = _sent_again(at, request, how)
-            if not sent[-1].succeeded:
+            if not (sent := _sent_again(at, request, how)):
                 return
             looks.append(balances(at, fixture))
-            single = at.send(fixture.call(at.operation.id, request.document), "one of that amount, answered")
+            single = _same_amount(at, fixture, request.document)
             looks.append(balances(at, fixture))
-        moved.append(moved_by_more(looks, at.operation.id, _MOST) if single.succeeded else "")
+        unseen = Unclear(f"{single.purpose}, was answered {single.described()}", choice=True)
+        moved.append(moved_by_more(looks, at.operation.id, _MOST) if single.succeeded else unseen)
     what = f"a request whose caller hung up ({how}), and its key and body again: money moves as by one"
     at.expect(RULE, what, moved[-1], *looks, *sent)
 
 
 def _sent_again(at: Check, request: Call, how: HangUp) -> list[Exchange]:
     """Sends a request and hangs up, then its key and body until that is under way no more, and once more;
-    judges the answers. Returns the exchanges, the first answer last."""
-    lost = at.send(request.but(hang_up=how), f"a request whose caller hangs up ({how})")
-    what = "the key and body of a request whose caller hung up"
-    again = at.eventually(
-        lambda: at.send(request, what),
-        # 429 is waited out by the client as well.
-        lambda answer: answer.status not in _UNDER_WAY,
-    )
-    at.accepted_as(RULE, again, request if again.succeeded else at.valid())
-    if not again.succeeded:
-        return [lost, again]
-    once_more = at.send(request, f"{what} once more")
+    judges the answers. Returns the exchanges, the first answer last; none where it was refused there."""
+    sent = _hung_up(at, request, f"a request whose caller hangs up ({how})", hang_up=how)
+    if not sent:
+        return []
+    lost, again = sent
+    once_more = at.send(again.call, f"{again.purpose} once more")
     at.same(RULE, again, once_more)
     return [lost, once_more, again]
+
+
+def _same_amount(at: Check, fixture: Account, body: Any) -> Exchange:
+    """Sends a request of the amount of a body: that body again or, where it is refused as a duplicate, one in
+    another's place."""
+
+    def calls() -> Iterator[Call]:
+        yield fixture.call(at.operation.id, body)
+        other = own_place(at)
+        yield other.call(at.operation.id, {**other.body(at.operation.id), "amount": body["amount"]})
+
+    return at.until_accepted(calls(), "one of that amount, answered")[-1]
+
+
+def _hung_up(at: Check, request: Call, words: str, **how: Any) -> list[Exchange]:
+    """Sends a request, hangs up, and sends its key and body until that is under way no more; judges that it
+    is accepted then. Returns the two exchanges; none where it was refused there."""
+    sent: list[Exchange] = []
+
+    def probe(call: Call) -> Exchange:
+        lost = at.send(call.but(**how), words)
+        again = at.eventually(
+            lambda: at.send(call, f"the key and body of {words}"),
+            # 429 is waited out by the client as well.
+            lambda answer: answer.status not in _UNDER_WAY,
+        )
+        sent[:] = lost, again
+        return again
+
+    answer = at.accepted_as(RULE, probe, request)
+    return sent if answer.succeeded and answer.call.path == request.path else []
 
 
 def _judge_number(
@@ -166,7 +191,7 @@ def _judge_creates(at: Check, left: list[float]) -> bool:
         effects, sent, answers = SideEffects(at, fixture).start(), list[Exchange](), list[Exchange]()
         for request, delay in zip(calls, left, strict=False):
             sent += (both := _sent_later(at, request, delay))
-            answers += [both[-1]] if both[-1].succeeded else []
+            answers += both[-1:]
         del left[: len(calls)]
         if not answers:
             return False
@@ -194,15 +219,9 @@ def _usual_latency(at: Check) -> float:
 
 def _sent_later(at: Check, request: Call, delay: float) -> list[Exchange]:
     """Sends a request, hangs up after so many seconds, and sends its key and body until that is under way no
-    more; judges the answer. Returns the exchanges."""
+    more; judges the answer. Returns the exchanges; none where it was refused there."""
     words = f"a request whose caller hangs up after {delay * 1000:.1f} ms"
-    lost = at.send(request.but(hang_up=HangUp.CLOSE, hang_up_after=delay), words)
-    again = at.eventually(
-        lambda: at.send(request, f"the key and body of {words}"),
-        lambda answer: answer.status not in _UNDER_WAY,
-    )
-    at.accepted_as(RULE, again, request if again.succeeded else at.valid())
-    return [lost, again]
+    return _hung_up(at, request, words, hang_up=HangUp.CLOSE, hang_up_after=delay)
 
 
 def _judge_payouts(at: Check, latency: float) -> None:
@@ -225,9 +244,10 @@ def _judge_payouts(at: Check, latency: float) -> None:
                 # The step of the work in which that was may be short.
                 delays = _delays(shortest / PARTS, number, max(0.0, wrong[0][0] - shortest / PARTS / 2))
             for delay in delays:
-                look, (lost, again) = after, _sent_later(at, fixture.call(at.operation.id), delay)
-                if not again.succeeded:
+                look, both = after, _sent_later(at, fixture.call(at.operation.id), delay)
+                if not both:
                     return
+                lost, again = both
                 after = balances(at, fixture)
                 if _times(fees, single, again, look, after) == 0:
                     # It may show late.

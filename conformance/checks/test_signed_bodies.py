@@ -9,7 +9,7 @@ from typing import Any
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, table
-from conformance.wire.messages import Auth, Exchange, to_json
+from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.world.case import Case
 from conformance.world.samples import marker
 
@@ -139,9 +139,8 @@ def test_body_as_sent(engine: Engine) -> Iterator[Case]:
 def test_charset_parameter(at: Check) -> None:
     """A valid body declared as application/json; charset=utf-8 is accepted."""
     declared = "application/json; charset=utf-8"
-    usual = at.valid()
-    answer = at.send(usual.but(content_type=declared), f"a valid body declared as {declared}")
-    at.accepted_as("http.charset-parameter", answer, usual)
+    what = f"a valid body declared as {declared}"
+    at.accepted_as("http.charset-parameter", lambda usual: at.send(usual.but(content_type=declared), what))
 
 
 class _Chunks(AuthProbes):
@@ -159,9 +158,11 @@ def test_chunked_body(at: Check) -> None:
     """A chunked body with white space, signed over its bytes, is accepted; signed as empty or
     without the white space, refused."""
     what, chunked = "a valid body sent in chunks", (("Transfer-Encoding", "chunked"),)
-    usual = at.valid()
-    spaced = usual.but(headers=chunked, body=json.dumps(usual.document).encode())
-    at.accepted_as("http.chunked-body", at.send(spaced, what), usual)
+
+    def spaced(usual: Call) -> Exchange:
+        return at.send(usual.but(headers=chunked, body=json.dumps(usual.document).encode()), what)
+
+    at.accepted_as("http.chunked-body", spaced)
     engine = _Chunks(at)
     body = json.dumps(engine.document()).encode()
     rows = {

@@ -47,12 +47,14 @@ HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 
 class Inconclusive(Exception):
-    """A check could not judge, because of the server or the target; neither passed nor failed. `cells` are
-    of what was judged before, if known."""
+    """A check could not judge, because of the server or the target; neither passed nor failed. `exchanges`
+    are numbers of those that show why, `cells` are of what was judged before, if known."""
 
-    def __init__(self, reason: str, remedy: str = "", cause: str = "") -> None:
+    def __init__(
+        self, reason: str, remedy: str = "", cause: str = "", exchanges: tuple[int, ...] = ()
+    ) -> None:
         super().__init__(reason)
-        self.reason, self.remedy, self.cause = reason, remedy, cause
+        self.reason, self.remedy, self.cause, self.exchanges = reason, remedy, cause, exchanges
         self.cells: list[Cell] = []
 
 

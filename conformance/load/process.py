@@ -12,7 +12,8 @@ import msgspec
 
 from conformance._text import clean
 from conformance.checks import judged_on_answers, presence
-from conformance.checks.check import CheckDefinition, run_check
+from conformance.checks.check import CheckDefinition
+from conformance.checks.running import run_check
 from conformance.contract.rules import RULES
 from conformance.contract.traits import traits_of
 from conformance.judge.cells import Cell

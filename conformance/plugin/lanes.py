@@ -23,7 +23,8 @@ import msgspec
 import pytest
 
 from conformance._text import mistake
-from conformance.checks.check import Steps, finished
+from conformance.checks.check import Steps
+from conformance.checks.running import finished
 from conformance.fuzz.exploration import DEFAULT_EXAMPLES, TURN, FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.plugin.options import Options

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from conformance._text import mistake
 from conformance.checks import judged_on_answers, presence
-from conformance.checks.check import CheckDefinition, Steps, finished, run_check, steps_of
+from conformance.checks.check import CheckDefinition, Steps
+from conformance.checks.running import finished, run_check, steps_of
 from conformance.contract.needs import UNBUILT
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.cells import EVERY_RESPONSE, Cell

@@ -369,4 +369,5 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
         )
     elif traits_of(operation).changes:
         remedy = "If a job of the server disables new beneficiaries, switch it off for the run."
-    return Inconclusive(f"the valid {operation} was answered {exchange.explained()}", remedy, cause)
+    reason = f"the valid {operation} was answered {exchange.explained()}"
+    return Inconclusive(reason, remedy, cause, (exchange.number,))

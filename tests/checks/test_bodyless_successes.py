@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.contract.operations import OPERATIONS
 from tests.prove.selection import by_id
 from tests.support.runs import broken, run_on

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from conformance.checks import load_checks, plan
-from conformance.checks.check import Check, run_check
+from conformance.checks.check import Check
+from conformance.checks.running import run_check
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect

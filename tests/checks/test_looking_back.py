@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS
 from conformance.judge.cells import Cell

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour

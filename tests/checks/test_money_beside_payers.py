@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.checks import plan
-from conformance.checks.check import run_check
 from conformance.checks.members import FUNDED
+from conformance.checks.running import run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell

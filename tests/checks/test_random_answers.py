@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conformance.checks import plan
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.contract.rules import RULES
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings

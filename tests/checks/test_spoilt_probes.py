@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.checks.side_effects import UNDISTURBED
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict

@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from conformance.checks import plan
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.seed import Seeded, new_server, target_tables

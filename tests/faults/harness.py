@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 
 from conformance.checks import load_checks, plan, presence
-from conformance.checks.check import CheckDefinition, run_check
+from conformance.checks.check import CheckDefinition
+from conformance.checks.running import run_check
 from conformance.contract.needs import UNBUILT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES

@@ -11,7 +11,7 @@ import pytest
 
 from conformance._files import InputError
 from conformance.checks import plan
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.diagnosis import examination
 from conformance.diagnosis.examine import preflight
 from conformance.judge.cells import Cell

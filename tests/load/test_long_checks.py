@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.load.long_checks import LONG_CHECKS, MEMORY, Memory

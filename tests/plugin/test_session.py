@@ -15,7 +15,7 @@ import pytest
 
 from conformance._files import InputError
 from conformance.checks import plan
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.diagnosis.examine import preflight
 from conformance.judge.verdicts import Verdict
 from conformance.plugin import session

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.checks import plan
-from conformance.checks.check import run_check
+from conformance.checks.running import run_check
 from conformance.target.file import Target, build
 from conformance.world.run import Run
 from tests.support import windows

@@ -8,7 +8,8 @@ from types import MappingProxyType
 import httpx
 
 from conformance.checks import judged_on_answers
-from conformance.checks.check import Check, CheckDefinition, run_check
+from conformance.checks.check import Check, CheckDefinition
+from conformance.checks.running import run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell

@@ -165,8 +165,7 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "Britain only": {"change": british},
     "pair once": {"unreached": ("createWallet", "listWallets")},
     "policies": {"unreached": ("disableBeneficiary",)},
-    "few of each": {"unreached": ("createPayout", "createPayoutDestination", "createVirtualAccount")},
-    "same payout once": {"unreached": ("createPayout",)},
+    "few of each": {"unreached": ("createPayout",)},
     # Others move its balances at each look.
     **{name: {"unreached": ("createPayout",)} for name in ("others pay", "settles", "busy")},
     "very late": {"change": within_ten_seconds},

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from conformance.checks.check import CheckDefinition, run_check
+from conformance.checks.check import CheckDefinition
 from conformance.checks.presence import missing
+from conformance.checks.running import run_check
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.ledger import Ledger

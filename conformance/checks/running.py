@@ -1,0 +1,88 @@
+"""Runs checks: each on one operation, and once more, alone, where it could not judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conformance.checks.check import Check, CheckDefinition, R, Steps
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import Rule
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
+from conformance.target.applicability import absent, unmet
+from conformance.world.run import Run
+
+#: Repetitions without success in a row after which checks of an operation are not repeated any more.
+IN_VAIN = 3
+
+
+def run_check(check: CheckDefinition, operation: str, run: Run) -> tuple[list[Cell], list[int]]:
+    """Runs a check on an operation, and waits where it does; returns its cells and the numbers of its
+    exchanges.
+
+    No answer of a server raises an exception, only a defect of the suite."""
+    return finished(steps_of(check, operation, run), run.pause)
+
+
+def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
+    """Runs steps to their end, with `wait` for the seconds between two; returns their result."""
+    try:
+        while True:
+            wait(next(steps))
+    except StopIteration as end:
+        result: R = end.value
+        return result
+
+
+def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list[Cell], list[int]]]:
+    """The steps of a check on an operation, with the result as `run_check` returns it. One that could not
+    judge a rule since a request was refused or limited is repeated, alone in new accounts: a place may be
+    full, what stands in it disabled, or the server busy. A few times for each operation without success, as
+    a server may never accept it."""
+    cells, sent = yield from _steps(check, operation, run)
+    vain = run.common.cache.get(("repeated in vain", operation), lambda: [0])
+    gaps = [cell for cell in cells if _hindered(run, cell)]
+    if not gaps or check.last or (check.waits and check.deep) or vain[0] >= IN_VAIN:
+        return cells, sent
+    alone = run.alone()
+    again, more = yield from _steps(check, operation, alone)
+    run.include(alone)
+    better = {cell.key: cell for cell in again if cell.verdict is not Verdict.INCONCLUSIVE}
+    vain[0] = 0 if any(cell.key in better for cell in gaps) else vain[0] + 1
+    return [better.get(cell.key, cell) if cell in gaps else cell for cell in cells], [*sent, *more]
+
+
+def _hindered(run: Run, cell: Cell) -> bool:
+    """True if a cell is inconclusive as a request was refused or limited, and no broken rule is behind it."""
+    exchanges = (run.exchange(number) for number in cell.exchanges if cell.unclear)
+    return (
+        cell.verdict is Verdict.INCONCLUSIVE
+        and not cell.decisive.cause
+        and any(
+            each.throttled or (each.refused and not each.refused_authentication) for each in exchanges if each
+        )
+    )
+
+
+def _steps(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list[Cell], list[int]]]:
+    cells: list[Cell] = []
+    rules: list[Rule] = []
+    for rule in check.rules_on(operation):
+        context = Check(run, OPERATIONS[operation], [rule], check.name)
+        if reason := absent(rule, operation, run.target):
+            cells += context.concluded(NotApplicable(reason))
+        elif lacking := unmet(rule, run.target):
+            cells += context.concluded(Inconclusive(*lacking))
+        else:
+            rules.append(rule)
+    context = Check(run, OPERATIONS[operation], rules, check.name)
+    stop: Inconclusive | NotApplicable | None = None
+    if rules:
+        try:
+            yield from check.function(context) or ()
+        except (Inconclusive, NotApplicable) as error:
+            stop = error
+    concluded = context.concluded(stop)
+    sent = (run.record.get(number) for number in context.exchanges)
+    run.common.vacant.leave(exchange for exchange in sent if exchange is not None)
+    return [*cells, *concluded], context.exchanges

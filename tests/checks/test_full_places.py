@@ -1,0 +1,79 @@
+"""A valid request that a server refuses for where it is sent, or for a value that was used, blames nobody: it
+is sent anew elsewhere, and a check that could not judge for such a refusal is repeated."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from conformance.checks import load_checks
+from conformance.checks.running import IN_VAIN, run_check
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Verdict
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
+from conformance.world.purposes import PAYOUTS
+from conformance.world.run import Run
+from tests.support.runs import run_on
+from tests.variants.choice import compose
+from tests.variants.demands import SamePayoutOnce, few_of_each
+
+
+def judged(run: Run, check: str, operation: str) -> list[Cell]:
+    return run_check(load_checks()[check], operation, run)[0]
+
+
+@pytest.mark.parametrize("operation", ["createVirtualAccount", "createPayoutDestination"])
+@pytest.mark.parametrize(
+    "check",
+    [
+        "test_negotiation.test_answers_are_json_with_the_same_values",
+        "test_signed_bodies.test_charset_parameter",
+        "test_idempotency_keys.test_valid_keys",
+        "test_idempotency_keys.test_missing_key",
+    ],
+)
+def test_a_full_account_is_left_for_another(check: str, operation: str) -> None:
+    run = run_on(compose(few_of_each))
+    full = run.account().call(operation)
+    while run.send(run.client(), run.account().call(operation), "one more").succeeded:
+        pass
+    assert full.path == run.account().call(operation).path
+    assert {cell.verdict for cell in judged(run, check, operation)} == {Verdict.PASSED}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "test_hang_ups.test_caller_hangs_up",
+        "test_negotiation.test_answers_are_json_with_the_same_values",
+        "test_signed_bodies.test_chunked_body",
+        "test_idempotency_keys.test_valid_keys",
+    ],
+)
+def test_a_refused_duplicate_blames_nobody(check: str) -> None:
+    run = run_on(compose(SamePayoutOnce))
+    amounts = itertools.chain(["1.99", "1.99"], (f"1.{number}" for number in itertools.count(30)))
+    run.samples.amount = lambda operation: next(amounts)  # type: ignore[method-assign]
+    payout = run.account(PAYOUTS).call("createPayout")
+    assert run.send(run.client(), payout, "a payout, before one of the same amount").succeeded
+    for cell in judged(run, check, "createPayout"):
+        assert not cell.violations, cell.summary
+
+
+def test_what_is_always_refused_is_not_repeated_for_ever() -> None:
+    class Closed(Behaviour):
+        def check_state(self, ctx: Context) -> None:
+            if ctx.operation == "createVirtualAccount":
+                raise Refusal("invalid_field", "No virtual accounts are opened today.")
+
+    run = run_on(Closed())
+    sent = []
+    for _ in range(IN_VAIN + 2):
+        before = run.sent
+        cells = judged(run, "test_idempotency.test_replay", "createVirtualAccount")
+        assert {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
+        sent.append(run.sent - before)
+    assert min(sent[:IN_VAIN]) > max(sent[IN_VAIN:])

@@ -54,13 +54,11 @@ def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[li
 
 def _hindered(run: Run, cell: Cell) -> bool:
     """True if a cell is inconclusive as a request was refused or limited, and no broken rule is behind it."""
-    exchanges = (run.exchange(number) for number in cell.exchanges if cell.unclear)
-    return (
-        cell.verdict is Verdict.INCONCLUSIVE
-        and not cell.decisive.cause
-        and any(
-            each.throttled or (each.refused and not each.refused_authentication) for each in exchanges if each
-        )
+    if cell.verdict is not Verdict.INCONCLUSIVE or not cell.unclear or cell.unclear[0].cause:
+        return False
+    exchanges = map(run.exchange, cell.exchanges)
+    return any(
+        each.throttled or (each.refused and not each.refused_authentication) for each in exchanges if each
     )
 
 

@@ -11,6 +11,7 @@ from conformance.contract.fields import request_fields
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import show
 from conformance.judge.effects import plain
 from conformance.wire.messages import Exchange
 from conformance.world import samples
@@ -20,9 +21,12 @@ from conformance.world.creations import created_in
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
-from conformance.world.shapes import accepted_body, accepts
+from conformance.world.shapes import accepted_body, accepts, with_all_texts
 
 RULE = "fields.accepts-valid"
+
+#: Signs that are escaped in HTML, JSON or SQL.
+SIGNS = "&\"'\\"
 
 #: Probe, and row, of common names that simple validation refuses.
 _NAMES = "names with a hyphen, of one letter and of several words"
@@ -160,35 +164,72 @@ def test_sound_updates_are_accepted(at: Check) -> None:
     _judge_all(at, {what: at.shown(call, f"{what}, which is valid") for what, call in calls.items()})
 
 
+# ---------------------------------------------------------------------- texts of any words
+
+
 def _needed_texts(operation: str) -> list[str]:
     """The required fields that take any words."""
     return [field.name for field in request_fields(operation) if field.required and field.free]
+
+
+def _limited_texts(operation: str) -> dict[str, int]:
+    """The fields that take any words, with their maximum lengths."""
+    return {
+        field.name: field.max_length for field in request_fields(operation) if field.free and field.max_length
+    }
 
 
 @check(RULE, operations=tuple(filter(_needed_texts, OPERATION_SETS["body"])))
 def test_zero_as_a_text(at: Check) -> None:
     """A required text that is 0, which counts as false in some languages, is accepted where another digit is
     accepted twice: a server may have a form of names, or want unique ones."""
-    operation, names = at.operation.id, _needed_texts(at.operation.id)
+    names = _needed_texts(at.operation.id)
+    _judge_texts(at, RULE, dict.fromkeys(names, "0"), dict.fromkeys(names, "7"))
 
-    def send(text: str, *names: str) -> Exchange:
-        texts = dict.fromkeys(names, text)
-        fixture = at.account(fresh=True) if at.operation.traits.subset_of else created_in(at.run, operation)
-        body = texts if at.operation.traits.subset_of else {**fixture.body(operation), **texts}
-        return at.send(fixture.call(operation, body), f'{" and ".join(names)} "{text}"')
 
-    if (answer := send("0", *names)).succeeded:
-        at.accepted(RULE, answer)
-        return
-    for name in names:
-        answer = send("0", name)
-        if not at.usable(RULE, answer):
+@check("fields.max-length-accepted", operations=tuple(filter(_limited_texts, OPERATION_SETS["body"])))
+def test_longest_text_of_signs(at: Check) -> None:
+    """A text of the maximum length, of signs that are escaped where texts become HTML, JSON or SQL, is taken
+    and returned whole where one of so few of these signs is that it has room when they are escaped."""
+    rule, limits = "fields.max-length-accepted", _limited_texts(at.operation.id)
+    longest = {name: f"{samples.marker()} {SIGNS * limit}"[:limit] for name, limit in limits.items()}
+    short = {name: f"{samples.marker()} {SIGNS * (limit // 40)}" for name, limit in limits.items()}
+    for answer in _judge_texts(at, rule, longest, short):
+        for name, text in longest.items():
+            got = answer.get(name)
+            if name in answer.call.document and isinstance(got, str):
+                cut = len(got) < len(text) and got[:20] == text[:20]
+                lost = f"the first {len(got)} characters" if cut else ""
+                at.expect(rule, f"{name} of {len(text)} signs, to come back whole", lost, answer)
+
+
+def _judge_texts(at: Check, rule: str, texts: Mapping[str, str], others: Mapping[str, str]) -> list[Exchange]:
+    """Judges that texts are accepted, all in one body or else each in one of its own, where another text in
+    its place is accepted twice. Returns the accepted answers."""
+    operation, traits = at.operation.id, at.operation.traits
+    fixture = at.account(fresh=True) if traits.subset_of else created_in(at.run, operation)
+
+    def send(chosen: Mapping[str, str]) -> Exchange:
+        # A wallet takes an account of its own.
+        place = created_in(at.run, operation) if traits.once else fixture
+        body = {} if traits.subset_of else with_all_texts(place, operation)
+        what = " and ".join(f"{name} {show(text)}" for name, text in chosen.items())
+        return at.send(place.call(operation, {**body, **chosen}), what)
+
+    if (together := send(texts)).succeeded:
+        at.accepted(rule, together)
+        return [together]
+    answers = list[Exchange]()
+    for name, text in texts.items() if at.usable(rule, together) else ():
+        answer = send({name: text})
+        if not at.usable(rule, answer):
             continue
-        others = [send("7", name) for _ in range(2)] if answer.refused else []
-        if all(other.succeeded for other in others):
-            at.accepted(RULE, answer, *others)
+        answers += [answer] if answer.succeeded else []
+        if answer.succeeded or all(send({name: others[name]}).succeeded for _ in range(2)):
+            at.accepted(rule, answer)
         else:
-            at.not_exercised(RULE, f"{answer.purpose} was refused, but so was another digit")
+            at.not_exercised(rule, f"{answer.purpose} was refused, but so was {show(others[name])}")
+    return answers
 
 
 def _judge_all(at: Check, answers: Mapping[str, Exchange]) -> None:

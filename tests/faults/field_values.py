@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from typing import Any
@@ -61,6 +62,15 @@ faults["fields.max-length-accepted"] |= {
     ),
     "The maximum is one of bytes in escapes.": fitting(
         lambda value, maximum: len(value.encode("unicode_escape")) <= maximum, fillable
+    ),
+    "The maximum is one of characters escaped for HTML.": fitting(
+        lambda value, maximum: len(html.escape(value)) <= maximum, fillable
+    ),
+    "A text is cut to the maximum when it is escaped for HTML.": where(
+        "kept_value",
+        lambda self, field, value: field.name == self.value and isinstance(value, str),
+        lambda field, value: html.unescape(html.escape(value)[: field.max_length]),
+        each=fillable,
     ),
     "A telephone number is cut.": where(
         "kept_value",

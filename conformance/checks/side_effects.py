@@ -15,27 +15,22 @@ import functools
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Self
+from typing import Self
 
 from conformance.checks.check import Check
-from conformance.contract.traits import TRAITS
+from conformance.checks.watched import NotSeen, Snapshot, kind_of
 from conformance.judge import effects
-from conformance.judge.comparison import identifiers, objects
 from conformance.judge.effects import Effect
 from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import MAX_SIZE, identity, page_of, query, walk
 from conformance.world.calls import call, quoted
 from conformance.world.corpora.amounts import respelled
-from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
 from conformance.world.run import Account, Run
 
 UNTOUCHED = "refusal.changes-nothing"
-
-_FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
 #: Remedy where other traffic changes the balances.
 UNDISTURBED = "Name a funded account that nobody else pays from: [primary] funded_account_id."
@@ -58,34 +53,6 @@ def owner(fixture: Account) -> str:
     return fixture.client.organization.name
 
 
-class NotSeen(Exception):
-    """Raised where a snapshot does not show what it was taken for: the answer that prevents it, if any, what
-    a user can do, and whether it is the server's choice (`Unclear`)."""
-
-    def __init__(
-        self, reason: str, look: Exchange | None = None, remedy: str = "", *, choice: bool = False
-    ) -> None:
-        super().__init__(reason)
-        self.reason = f"{look.operation}, {reason}" if look is not None else reason
-        self.look, self.remedy, self.choice = look, remedy, choice
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """State that the reads `looks` show: money by balance, a document, or elements by id. Of a customer's
-    accounts, `fresh` ids are new although the snapshot before does not show it; `whole`: these are all."""
-
-    looks: Sequence[Exchange]
-    state: Any
-    fresh: Collection[str] = ()
-    whole: bool = True
-
-    @property
-    def ids(self) -> set[str]:
-        """The ids on the pages read."""
-        return {identifier for look in self.looks if (page := page_of(look)) for identifier in page.ids}
-
-
 @dataclass(frozen=True)
 class Round:
     """Requests between two snapshots, and their effect."""
@@ -97,8 +64,8 @@ class Round:
 
 
 class SideEffects:
-    """Snapshots of what an operation may change in an account, before and after requests: balances, one
-    resource, a list, or the accounts of a customer; and the judgement of what the requests changed.
+    """Snapshots of what an operation may change in an account, before and after requests, and the judgement
+    of what the requests changed.
 
     `accepted` holds ids of resources that were rightly created meanwhile. `ids` are the path parameters of
     the resource that is read, where they are not the fixture's."""
@@ -107,35 +74,24 @@ class SideEffects:
         self, at: Check, fixture: Account, operation: str = "", ids: Mapping[str, str] | None = None
     ) -> None:
         self.at, self.run, self.fixture = at, at.run, fixture
-        self.operation = operation or at.operation.id
-        self.traits = TRAITS[self.operation]
-        self.accepted: set[str] = set()
+        own = operation or at.operation.id
+        self.watched = kind_of(own)(at.run, fixture, own, self._look, ids)
         #: The snapshot to compare with, or why there is none.
         self.before: Snapshot | NotSeen = NotSeen("no snapshot was taken before the requests")
         #: The last snapshot since then.
         self.after: Snapshot | None = None
-        self._ids = ids
-        #: Ids that snapshots up to the start have shown.
-        self._seen: set[str] = set()
-        #: Numbers of changes accepted, and of resources created, before the start.
-        self._earlier = self._created = 0
-        #: Ids of elements that the server added itself.
-        self._own: set[str] = set()
 
     @property
-    def ids(self) -> Mapping[str, str]:
-        """Path parameters of the resource that is read."""
-        return self._ids or self.fixture.ids(self.traits.read_by)
+    def accepted(self) -> set[str]:
+        return self.watched.accepted
 
     def start(self) -> Self:
         """Takes the snapshot to compare with; returns itself."""
-        self._seen |= self.after.ids if self.after is not None else set()
         try:
-            self.before = self._snapshot(None)
-            self._seen |= self.before.ids
+            self.before = self.watched.read(None)
         except NotSeen as reason:
             self.before = reason
-        self._earlier, self._created = len(self.run.accepted), len(self.run.created.resources)
+        self.watched.begin(*(look for look in (self.before, self.after) if isinstance(look, Snapshot)))
         return self
 
     def round(self, sent: Sequence[Exchange] = ()) -> Round:
@@ -143,12 +99,9 @@ class SideEffects:
         NotSeen."""
         if isinstance(self.before, NotSeen):
             raise self.before
-        before, calls = self.before, [exchange.call for exchange in sent]
-        after = self.after = self._snapshot(before, sent)
-        effect = self._compared(before, after, calls)
-        if effect and self.traits.listed_by and not self.traits.shared:
-            self._own |= added(self.run, self.traits.listed_by, after.state.values(), before.state)
-            effect = self._compared(before, after, calls)
+        before, after = self.before, self.watched.read(self.before, sent)
+        self.after = after
+        effect = self.watched.effect(before, after, [exchange.call for exchange in sent])
         return Round(effect, before, after, sent)
 
     # ------------------------------------------------------------------ judging
@@ -162,8 +115,7 @@ class SideEffects:
             return
         if self.at.operation.traits.shown_only_by_read:
             self._judge_named(rule, what, sent)
-        if not self.traits.moves_money and not self.traits.changes and not self.traits.listed_by:
-            # No operation lists beneficiaries.
+        if not self.watched.visible:
             return
         try:
             looked = self._looked(sent, again, rule == UNTOUCHED)
@@ -184,9 +136,8 @@ class SideEffects:
         try:
             first = self.round(sent)
         except NotSeen:
-            if again is None or not self.traits.shared:
+            if again is None or not self.watched.growing:
                 raise
-            # What the run itself adds meanwhile cannot be told apart in a long list.
             with self.run.adders.alone():
                 first = self._repeated(again, of_refusals)
         return self._confirmed(first, again, of_refusals) if first.effect.doubtful else first
@@ -218,101 +169,8 @@ class SideEffects:
         for last in () if named else sent[-1:]:
             self.at.expect(rule, expected, unusable(last) or "", last)
 
-    # ------------------------------------------------------------------ snapshots
-
     def _look(self, request: Call, purpose: str) -> Exchange:
         return self.at.shown(request, purpose, owner(self.fixture))
-
-    def _snapshot(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
-        """Reads what the operation may change; of accounts, those that are new since the snapshot `before`.
-        Raises NotSeen."""
-        if self.traits.moves_money:
-            return self._balances()
-        if self.traits.changes:
-            return self._resource()
-        if not self.traits.listed_by:
-            raise NotSeen("nothing shows the effect of requests")
-        if self.traits.shared:
-            return self._accounts(before, sent)
-        listing = self.fixture.call(self.traits.listed_by)
-        done = walk(lambda call, _: self._look(call, "the list, to compare what is in it"), listing)
-        if done.broken is not None:
-            raise _hidden(done.broken)
-        return _pages(done.exchanges)
-
-    def _balances(self) -> Snapshot:
-        look = self._look(self.fixture.call("getAccountBalances"), "the balances as they are")
-        money = effects.amounts(look.get("balances")) if look.succeeded else None
-        if money is None:
-            raise _hidden(look)
-        if money == {} and self.traits.draws_on_funds:
-            raise NotSeen("by which payouts are watched, shows no balance", look, _FUNDED, choice=True)
-        return Snapshot([look], money)
-
-    def _resource(self) -> Snapshot:
-        """Reads the resource until it and the destinations that were accepted for it show."""
-        read, path = self.traits.read_by, call("listPayoutDestinations", self.ids).path
-        known = {each.id for each in self.run.created.resources if each.path == path}
-
-        def shows(answer: Exchange) -> bool:
-            held = identifiers(answer.get("payout_destinations")) or ()
-            return answer.status != 404 and (not answer.succeeded or known.issubset(held))
-
-        reading = call(read, self.ids)
-        look = self.run.lag.eventually(read, lambda: self._look(reading, "the beneficiary as it is"), shows)
-        if not look.succeeded or not isinstance(look.document, dict):
-            raise _hidden(look)
-        return Snapshot([look], look.document)
-
-    def _accounts(self, before: Snapshot | None, sent: Sequence[Exchange]) -> Snapshot:
-        """Counts the accounts, to which others add as well, and, if there are more than before, reads the new
-        ones."""
-        listing = self.fixture.call("listAccounts").with_query(query(1, MAX_SIZE))
-        look = self._look(listing, "one account, for the number of all")
-        page = page_of(look)
-        if page is None or page.total is None:
-            raise _hidden(look)
-        whole = page.total <= len(page.items)
-        first = page_of(before.looks[0]) if before is not None else None
-        if before is None or page.total <= (since := (first and first.total) or 0):
-            return _pages([look], whole=whole)
-        if "name" in self.run.samples.over("account"):
-            raise NotSeen("the target file says how accounts are named, so they cannot be told apart")
-        own = {answer.get("id") for answer in sent if answer.get("id") not in self.accepted}
-        known = self.run.created.number(listing.path, self._created, own)
-        came = newest_accounts(self.run, self._look, self.fixture, since, page.total, known)
-        if came.cut:
-            raise NotSeen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
-        # An old account may be among the new ones if the list's order was misjudged.
-        fresh = objects(came.items if before.whole else came.fresh)
-        new = [identity(item) for item in fresh if identity(item) not in self._seen]
-        return _pages([look, *came.page_exchanges], new, whole=whole)
-
-    def _compared(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
-        if self.traits.moves_money:
-            return effects.in_balances(self.operation, before.state, after.state)
-        if self.traits.changes:
-            answered = [exchange.document for exchange in self._answered()]
-            return effects.in_resource(self.traits.read_by, before.state, after.state, answered)
-        earlier = {each.id for each in self.run.created.resources[: self._created]}
-        # No effect: accepted creates, the server's own elements, what was created before the start, and, as
-        # replicas lag, what earlier looks have shown.
-        known = {*self.accepted, *self._own, *earlier, *(self._seen - before.ids)}
-        if not self.traits.shared:
-            return effects.in_list(self.operation, before.state, after.state, known)
-        items = {own: item for own, item in after.state.items() if own not in known}
-        new = {*after.fresh, *((after.state.keys() - before.state.keys()) if before.whole else ())}
-        fresh = [item for own, item in items.items() if own in new]
-        return effects.in_accounts([*items.values()], fresh, sent)
-
-    def _answered(self) -> Iterator[Exchange]:
-        """Yields the changes of the resource accepted before the start, which a read may show late."""
-        identifier = self.ids["beneficiary_id"]
-        for exchange in self.run.accepted[: self._earlier]:
-            # Before its answer is parsed.
-            named = exchange.operation == "createBeneficiary" or identifier in exchange.call.ids.values()
-            if named and exchange.get("id") == identifier:
-                yield exchange
 
     # ------------------------------------------------------------------ repetition
 
@@ -334,7 +192,7 @@ class SideEffects:
             same = repeat().effect.signature == first.effect.signature
             return same and not self._pause(time.monotonic() - begun)
 
-        if self.traits.moves_money:
+        if self.watched.money:
             # What the run itself pays meanwhile would be taken for an effect, or hide one.
             with self.run.payers.alone():
                 return self._followed(repeat)
@@ -389,7 +247,7 @@ class SideEffects:
     def _disables(self, sent: Sequence[Exchange]) -> bool:
         """True if the requests, sent to a new beneficiary, disable that."""
         other = Account(self.run, owner(self.fixture), self.fixture.account_id)
-        old, new = quoted(self.ids["beneficiary_id"]), quoted(other.beneficiary_id)
+        old, new = quoted(self.watched.ids["beneficiary_id"]), quoted(other.beneficiary_id)
         for exchange in sent:
             request = exchange.call.but(target=exchange.call.target.replace(old, new))
             what = f"{exchange.purpose}, for a new beneficiary"
@@ -405,15 +263,6 @@ class SideEffects:
         self.start()
         time.sleep(min(seconds, _LONGEST_PAUSE))
         return self.round().effect
-
-
-def _hidden(look: Exchange) -> NotSeen:
-    return NotSeen(f"which shows the effect of requests, was answered {look.described()}", look)
-
-
-def _pages(looks: Sequence[Exchange], fresh: Collection[str] = (), *, whole: bool = True) -> Snapshot:
-    pages = [page for look in looks if (page := page_of(look)) is not None]
-    return Snapshot(looks, effects.by_id(item for page in pages for item in page.items), fresh, whole)
 
 
 def anew(run: Run, calls: Sequence[Call]) -> list[Call]:

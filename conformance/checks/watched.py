@@ -1,0 +1,235 @@
+"""What requests may change, as the owner of the resources sees it: balances, a resource, a list, or a
+customer's accounts. One class for each: how it is read, and which changes between two reads are effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.contract.traits import TRAITS
+from conformance.judge import effects
+from conformance.judge.comparison import identifiers, objects
+from conformance.judge.effects import Effect
+from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import MAX_SIZE, identity, page_of, query, walk
+from conformance.world.calls import call
+from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
+from conformance.world.run import Account, Run
+
+_FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
+
+#: Sends a call for a purpose, as the owner of an account.
+Look = Callable[[Call, str], Exchange]
+
+
+class NotSeen(Exception):
+    """Raised where a snapshot does not show what it was taken for: the answer that prevents it, if any, what
+    a user can do, and whether it is the server's choice (`Unclear`)."""
+
+    def __init__(
+        self, reason: str, look: Exchange | None = None, remedy: str = "", *, choice: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.reason = f"{look.operation}, {reason}" if look is not None else reason
+        self.look, self.remedy, self.choice = look, remedy, choice
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """State that the reads `looks` show: money by balance, a document, or elements by id. Of a customer's
+    accounts, `fresh` ids are new although the snapshot before does not show it; `whole`: these are all."""
+
+    looks: Sequence[Exchange]
+    state: Any
+    fresh: Collection[str] = ()
+    whole: bool = True
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids on the pages read."""
+        return {identifier for look in self.looks if (page := page_of(look)) for identifier in page.ids}
+
+
+class Watched:
+    """What an operation may change in an account: here nothing that a read shows.
+
+    `accepted` holds ids of resources that were rightly created meanwhile. `own_ids` are the path parameters
+    of the resource that is read, where they are not the account's."""
+
+    #: True if something shows the effects of requests.
+    visible = False
+    #: True if it is money, of which others move some as well.
+    money = False
+    #: True if the run itself adds to it meanwhile, which cannot be told apart in a long list.
+    growing = False
+
+    def __init__(
+        self, run: Run, fixture: Account, operation: str, look: Look, own_ids: Mapping[str, str] | None
+    ) -> None:
+        self.run, self.fixture, self.operation, self.look = run, fixture, operation, look
+        self.traits = TRAITS[operation]
+        self.accepted: set[str] = set()
+        self._own_ids = own_ids
+        #: Ids that snapshots up to the start have shown.
+        self._seen: set[str] = set()
+        #: Numbers of changes accepted, and of resources created, before the start.
+        self._earlier = self._created = 0
+        #: Ids of elements that the server added itself.
+        self._own: set[str] = set()
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """Path parameters of the resource that is read."""
+        return self._own_ids or self.fixture.ids(self.traits.read_by)
+
+    def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
+        """Reads it, after `sent` since the snapshot `before`. Raises NotSeen."""
+        raise NotSeen("nothing shows the effect of requests")
+
+    def begin(self, *looks: Snapshot) -> None:
+        """Notes that effects are changes since now, and nothing that these snapshots show."""
+        self._seen = self._seen.union(*(look.ids for look in looks))
+        self._earlier, self._created = len(self.run.accepted), len(self.run.created.resources)
+
+    def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
+        """The changes between two snapshots that requests may have caused."""
+        raise NotImplementedError
+
+
+class Balances(Watched):
+    """The account's balances."""
+
+    visible = money = True
+
+    def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
+        look = self.look(self.fixture.call("getAccountBalances"), "the balances as they are")
+        money = effects.amounts(look.get("balances")) if look.succeeded else None
+        if money is None:
+            raise _hidden(look)
+        if money == {} and self.traits.draws_on_funds:
+            raise NotSeen("by which payouts are watched, shows no balance", look, _FUNDED, choice=True)
+        return Snapshot([look], money)
+
+    def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
+        return effects.in_balances(self.operation, before.state, after.state)
+
+
+class Resource(Watched):
+    """The resource that the operation changes."""
+
+    visible = True
+
+    def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
+        """Reads the resource until it and the destinations that were accepted for it show."""
+        read, path = self.traits.read_by, call("listPayoutDestinations", self.ids).path
+        known = {each.id for each in self.run.created.resources if each.path == path}
+
+        def shows(answer: Exchange) -> bool:
+            held = identifiers(answer.get("payout_destinations")) or ()
+            return answer.status != 404 and (not answer.succeeded or known.issubset(held))
+
+        reading = call(read, self.ids)
+        look = self.run.lag.eventually(read, lambda: self.look(reading, "the beneficiary as it is"), shows)
+        if not look.succeeded or not isinstance(look.document, dict):
+            raise _hidden(look)
+        return Snapshot([look], look.document)
+
+    def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
+        answered = [exchange.document for exchange in self._answered()]
+        return effects.in_resource(self.traits.read_by, before.state, after.state, answered)
+
+    def _answered(self) -> Iterator[Exchange]:
+        """Yields the changes of the resource accepted before the start, which a read may show late."""
+        identifier = self.ids["beneficiary_id"]
+        for exchange in self.run.accepted[: self._earlier]:
+            # Before its answer is parsed.
+            named = exchange.operation == "createBeneficiary" or identifier in exchange.call.ids.values()
+            if named and exchange.get("id") == identifier:
+                yield exchange
+
+
+class Elements(Watched):
+    """The list to which the operation adds."""
+
+    visible = True
+
+    def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
+        listing = self.fixture.call(self.traits.listed_by)
+        done = walk(lambda call, _: self.look(call, "the list, to compare what is in it"), listing)
+        if done.broken is not None:
+            raise _hidden(done.broken)
+        return _pages(done.exchanges)
+
+    def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
+        effect = self._since(before, after)
+        if effect:
+            self._own |= added(self.run, self.traits.listed_by, after.state.values(), before.state)
+            effect = self._since(before, after)
+        return effect
+
+    def _since(self, before: Snapshot, after: Snapshot) -> Effect:
+        return effects.in_list(self.operation, before.state, after.state, self._known(before))
+
+    def _known(self, before: Snapshot) -> set[str]:
+        """The ids that are no effect: accepted creates, the server's own elements, what was created before
+        the start, and, as replicas lag, what earlier looks have shown."""
+        earlier = {each.id for each in self.run.created.resources[: self._created]}
+        return {*self.accepted, *self._own, *earlier, *(self._seen - before.ids)}
+
+
+class Accounts(Elements):
+    """The accounts of a customer, to which others add as well."""
+
+    growing = True
+
+    def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
+        """Counts the accounts, and, if there are more than before, reads the new ones."""
+        listing = self.fixture.call(self.traits.listed_by).with_query(query(1, MAX_SIZE))
+        look = self.look(listing, "one account, for the number of all")
+        page = page_of(look)
+        if page is None or page.total is None:
+            raise _hidden(look)
+        whole = page.total <= len(page.items)
+        first = page_of(before.looks[0]) if before is not None else None
+        if before is None or page.total <= (since := (first and first.total) or 0):
+            return _pages([look], whole=whole)
+        if "name" in self.run.samples.over("account"):
+            raise NotSeen("the target file says how accounts are named, so they cannot be told apart")
+        own = {answer.get("id") for answer in sent if answer.get("id") not in self.accepted}
+        known = self.run.created.number(listing.path, self._created, own)
+        came = newest_accounts(self.run, self.look, self.fixture, since, page.total, known)
+        if came.cut:
+            raise NotSeen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
+        # An old account may be among the new ones if the list's order was misjudged.
+        fresh = objects(came.items if before.whole else came.fresh)
+        new = [identity(item) for item in fresh if identity(item) not in self._seen]
+        return _pages([look, *came.page_exchanges], new, whole=whole)
+
+    def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
+        known = self._known(before)
+        items = {own: item for own, item in after.state.items() if own not in known}
+        new = {*after.fresh, *((after.state.keys() - before.state.keys()) if before.whole else ())}
+        fresh = [item for own, item in items.items() if own in new]
+        return effects.in_accounts([*items.values()], fresh, sent)
+
+
+def kind_of(operation: str) -> type[Watched]:
+    """What an operation may change in an account. No operation lists beneficiaries."""
+    traits = TRAITS[operation]
+    if traits.moves_money:
+        return Balances
+    if traits.changes:
+        return Resource
+    if traits.listed_by:
+        return Accounts if traits.shared else Elements
+    return Watched
+
+
+def _hidden(look: Exchange) -> NotSeen:
+    return NotSeen(f"which shows the effect of requests, was answered {look.described()}", look)
+
+
+def _pages(looks: Sequence[Exchange], fresh: Collection[str] = (), *, whole: bool = True) -> Snapshot:
+    pages = [page for look in looks if (page := page_of(look)) is not None]
+    return Snapshot(looks, effects.by_id(item for page in pages for item in page.items), fresh, whole)

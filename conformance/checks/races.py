@@ -8,12 +8,16 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from conformance.checks.check import Check
-from conformance.judge.effects import EXACT, amounts, movement
+from conformance.checks.idempotent_requests import own_place
+from conformance.checks.side_effects import UNDISTURBED
+from conformance.judge.effects import EXACT, amounts, movement, sent_amount
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import renewed
+from conformance.world.payments import moves_after
 from conformance.world.run import Account
+from conformance.world.sender import refusal_of_valid
 
 #: Maximum number of spoilt rounds that another one follows.
 MOST_SPOILT = 8
@@ -85,19 +89,70 @@ class Rounds:
 # ---------------------------------------------------------------------- money
 
 
-def balances(at: Check, fixture: Account) -> Exchange:
-    return at.send(fixture.call("getAccountBalances"), "the balances as they are")
+def settle(at: Check, spoilt: int = 0) -> None:
+    """Waits until balances show what was paid before, as late as they have shown a payment; after the first
+    spoilt round as late as any write must show. Does not wait where payments leave the balances as they
+    are."""
+    late = moves_after(at.run, at.operation.id)
+    if late is not None:
+        time.sleep(at.run.lag.within if spoilt == 1 else 2 * late)
 
 
-def moved_by_more(looks: Sequence[Exchange], operation: str, most: int) -> Got:
-    """A balance that changes between the first two looks by a multiple of its change between the last two, up
-    to the most."""
+def balances(
+    at: Check, fixture: Account, before: Exchange | None = None, payment: Call | None = None
+) -> Exchange:
+    """Reads the balances; after a payment, where such move them, until they show as much since `before`."""
+
+    def look() -> Exchange:
+        return at.send(fixture.call("getAccountBalances"), "the balances as they are")
+
+    asked = sent_amount(payment) if payment is not None else None
+    if before is None or asked is None or moves_after(at.run, at.operation.id) is None:
+        return look()
+    first, amount = amounts(before.get("balances")) or {}, asked
+
+    def shows(now: Exchange) -> bool:
+        last = amounts(now.get("balances")) or {}
+        return any(moved >= amount for moved in movement(at.operation.id, first, last).values())
+
+    return at.eventually(look, shows, "getAccountBalances")
+
+
+def not_counted(at: Check, look: Exchange) -> Unclear:
+    """Why balances do not show how often a payment was made."""
+    if not look.succeeded:
+        return Unclear(f"getAccountBalances was answered {look.described()}")
+    if moves_after(at.run, at.operation.id) is None:
+        return Unclear("a payment leaves the balances as they are", choice=True)
+    return Unclear("the balances move otherwise than by the payments", remedy=UNDISTURBED)
+
+
+def one_more(at: Check, fixture: Account, payment: Call) -> Call:
+    """Makes a payment of the same amount: that body again or, where it is refused as a duplicate, one in
+    another's place. Raises Inconclusive where both are refused."""
+
+    def calls() -> Iterator[Call]:
+        yield fixture.call(at.operation.id, payment.document)
+        other = own_place(at)
+        yield other.call(
+            at.operation.id, {**other.body(at.operation.id), "amount": payment.document["amount"]}
+        )
+
+    answer = at.until_accepted(calls(), "a payment of the same amount")[-1]
+    if not answer.succeeded:
+        raise refusal_of_valid(answer)
+    return answer.call
+
+
+def moved_by_more(at: Check, looks: Sequence[Exchange], payment: Call, most: int) -> Got:
+    """A balance that changes between the first two looks by a multiple of its change between the last two, by
+    one payment, up to the most; empty where it changes by as much, unclear where it does otherwise. Balances
+    in the payment's currency count, where one moves."""
     before, after, end = (amounts(look.get("balances")) or {} for look in looks)
-    if not before or not after or not end:
-        empty = all(look.succeeded and look.get("balances") == [] for look in looks)
-        return Unclear("the balances are not shown", choice=empty)
-    first, single = movement(operation, before, after), movement(operation, after, end)
-    for member, amount in single.items():
+    first, single = movement(at.operation.id, before, after), movement(at.operation.id, after, end)
+    own = {key: moved for key, moved in single.items() if key[0] == payment.document.get("currency")}
+    for member, amount in (own or single).items():
         if first.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, most + 1)]:
             return f"{member[1]} {member[0]} changes by more"
-    return ""
+    same = any(first.get(member) == amount for member, amount in (own or single).items())
+    return "" if same else not_counted(at, looks[-1])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.members import judge_members, look_for
-from conformance.checks.races import Rounds, balances, moved_by_more
+from conformance.checks.races import Rounds, balances, moved_by_more, not_counted, one_more, settle
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
@@ -22,6 +22,7 @@ from conformance.judge.paging import listed
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
 from conformance.world.calls import call, identifier
+from conformance.world.payments import moves_after
 from conformance.world.run import Account
 
 RULE = "idempotency.hang-up"
@@ -35,7 +36,7 @@ _UNDER_WAY = (409, 423, 425, 429)
 #: Most times that it may be done by mistake.
 _MOST = 3
 
-#: Times that the money of a payout is counted, as payments of others may spoil one.
+#: Times that the money of a payout is counted, and spoilt rounds, as payments of others may spoil one.
 _ROUNDS = 3
 
 #: Rounds of payouts, and of other creates, after the first, at most, where one rule is run alone.
@@ -64,19 +65,26 @@ def test_caller_hangs_up(at: Check) -> None:
         if sent := _sent_again(at, request, how):
             _judge_number(at, fixture, effects, sent[1:], sent[-1:])
         return
-    fixture, moved = at.account() if at.operation.traits.draws_on_funds else own_place(at), list[Got]()
-    while len(moved) < _ROUNDS and all(moved):
+    fixture = at.account() if at.operation.traits.draws_on_funds else own_place(at)
+    moved, spoilt = list[Got](), 0
+    moves_after(at.run, at.operation.id)
+    # Payments of others spoil a round, or look like more.
+    while spoilt < _ROUNDS and len(moved) - spoilt < _ROUNDS and all(moved):
         # Beside payments of others, the balances would not show what the request takes.
         with at.run.payers.alone():
             request = fixture.call(at.operation.id)
+            settle(at, spoilt)
             looks = [balances(at, fixture)]
             if not (sent := _sent_again(at, request, how)):
                 return
-            looks.append(balances(at, fixture))
-            single = _same_amount(at, fixture, request.document)
-            looks.append(balances(at, fixture))
-        unseen = Unclear(f"{single.purpose}, was answered {single.described()}", choice=True)
-        moved.append(moved_by_more(looks, at.operation.id, _MOST) if single.succeeded else unseen)
+            looks.append(balances(at, fixture, looks[-1], request))
+            single = one_more(at, fixture, request)
+            looks.append(balances(at, fixture, looks[-1], single))
+        moved.append(got := moved_by_more(at, looks, request, _MOST))
+        if isinstance(got, Unclear):
+            spoilt += 1
+            if got.choice:
+                break
     what = f"a request whose caller hung up ({how}), and its key and body again: money moves as by one"
     at.expect(RULE, what, moved[-1], *looks, *sent)
 
@@ -91,18 +99,6 @@ def _sent_again(at: Check, request: Call, how: HangUp) -> list[Exchange]:
     once_more = at.send(again.call, f"{again.purpose} once more")
     at.same(RULE, again, once_more)
     return [lost, once_more, again]
-
-
-def _same_amount(at: Check, fixture: Account, body: Any) -> Exchange:
-    """Sends a request of the amount of a body: that body again or, where it is refused as a duplicate, one in
-    another's place."""
-
-    def calls() -> Iterator[Call]:
-        yield fixture.call(at.operation.id, body)
-        other = own_place(at)
-        yield other.call(at.operation.id, {**other.body(at.operation.id), "amount": body["amount"]})
-
-    return at.until_accepted(calls(), "one of that amount, answered")[-1]
 
 
 def _hung_up(at: Check, request: Call, words: str, **how: Any) -> list[Exchange]:
@@ -225,17 +221,22 @@ def _sent_later(at: Check, request: Call, delay: float) -> list[Exchange]:
 
 
 def _judge_payouts(at: Check, latency: float) -> None:
-    """Judges that each payout takes money once, of as many as it takes to exclude payments of others."""
-    fixture, wrong = at.account(), list[tuple[float, str, list[Exchange]]]()
+    """Judges that each payout takes money once, in a round in which the balances show it of each, or in as
+    many as exclude payments of others."""
+    fixture, wrong, whole, spoilt = at.account(), list[tuple[float, str, list[Exchange]]](), False, 0
     # What comes first creates its payee.
     fixture.call(at.operation.id)
+    moves_after(at.run, at.operation.id)
+    what = "payouts whose caller hung up, and their keys and bodies again: the money of each moves once"
     sent: list[Exchange] = []
     rounds = Rounds(at, 1)
     for number in rounds:
+        counts = list[int | None]()
         with at.run.payers.alone():
+            settle(at, spoilt)
             look = balances(at, fixture)
             single = at.accept(fixture.call(at.operation.id), "a payout, answered")
-            after = balances(at, fixture)
+            after = balances(at, fixture, look, single.call)
             fees = dict(taken(look, [single], after))
             # Alone a payout takes less time than beside others.
             shortest = min(latency, single.elapsed)
@@ -248,40 +249,40 @@ def _judge_payouts(at: Check, latency: float) -> None:
                 if not both:
                     return
                 lost, again = both
-                after = balances(at, fixture)
-                if _times(fees, single, again, look, after) == 0:
-                    # It may show late.
-                    after = at.eventually(
-                        lambda: balances(at, fixture),
-                        lambda after: _times(fees, single, again, look, after) != 0,  # noqa: B023
-                        "getAccountBalances",
-                    )
+                after = balances(at, fixture, look, again.call)
+                counts.append(times := _times(fees, again, look, after))
                 sent = [after, look, again, lost]
-                if (times := _times(fees, single, again, look, after)) != 1:
+                if times not in (None, 1):
                     got = f"moves {times} times, where its caller hung up after {delay * 1000:.1f} ms"
                     wrong.append((delay, got, sent))
+        whole = whole or all(times == 1 for times in counts)
         if len(wrong) > 1 or number == _MOST_PAYOUTS:
             break
+        if None in counts:
+            spoilt += 1
+            uncounted = not_counted(at, after)
+            at.expect(RULE, what, uncounted, *sent)
+            if uncounted.choice:
+                return
         rounds.count = _ROUNDS if wrong else 1
-    _, got, sent = wrong[0] if len(wrong) > 1 else (0.0, "", sent)
-    what = "payouts whose caller hung up, and their keys and bodies again: the money of each moves once"
-    at.expect(RULE, what, got, *sent)
+    if len(wrong) > 1:
+        at.expect(RULE, what, wrong[0][1], *wrong[0][2])
+    elif whole:
+        at.expect(RULE, what, "", *sent)
 
 
-def _times(
-    fees: Mapping[str, Decimal], single: Exchange, payout: Exchange, look: Exchange, after: Exchange
-) -> int:
-    """How often the money of a payout moves between two looks, where a single one moves with these fees; 1
+def _times(fees: Mapping[str, Decimal], payout: Exchange, look: Exchange, after: Exchange) -> int | None:
+    """How often the money of a payout moves between two looks, where a single one moves with these fees; None
     where that cannot be told."""
-    amount, alone = sent_amount(payout.call) or Decimal(0), sent_amount(single.call) or Decimal(0)
+    amount, once = sent_amount(payout.call) or Decimal(0), False
     for member, beyond in taken(look, [payout], after):
         fee = fees.get(member, Decimal(-1))
-        if fee < 0 or EXACT.add(fee, alone) == 0:
-            continue
-        for times in (0, 2, 3):
+        for times in (0, 1, 2, 3) if fee >= 0 else ():
             if EXACT.subtract(beyond, fee) == EXACT.multiply(EXACT.add(amount, fee), Decimal(times - 1)):
-                return times
-    return 1
+                if times != 1:
+                    return times
+                once = True
+    return 1 if once else None
 
 
 # ---------------------------------------------------------------------- within the body

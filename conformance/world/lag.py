@@ -64,7 +64,7 @@ class Lag:
         if good(result) or self._in_vain[wait] >= in_vain:
             return result
         begun = time.monotonic()
-        for pause in self._pauses():
+        for pause in self.pauses():
             if until is not None and time.time() > until:
                 return result
             time.sleep(pause)
@@ -77,7 +77,7 @@ class Lag:
         self._in_vain[wait] += 1
         return result
 
-    def _pauses(self) -> Iterator[float]:
+    def pauses(self) -> Iterator[float]:
         """Pauses with back-off, in seconds; `within` in total."""
         yield from PAUSES
         passed = LONGEST

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, lost, taken, unmoved
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
+from conformance.world.cache import once_for_all_lanes
 from conformance.world.lag import PAUSES
-from conformance.world.run import Account
+from conformance.world.purposes import SHARED, purpose_of
+from conformance.world.run import Account, Run
 
 #: Rounds with other movements of the balance after which no more rounds follow.
 MOST_DISTURBED = 4
@@ -20,6 +22,30 @@ _AT_ONCE = 0.4
 
 #: Sends several requests at once for a purpose.
 SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
+
+
+@once_for_all_lanes
+def moves_after(run: Run, operation: str) -> float | None:
+    """Seconds after which a payout or payin first showed in its account's balances, 0 for at once; None where
+    it leaves them as they are. Meanwhile others may pay."""
+    account = run.account(purpose_of(operation, SHARED))
+    look, payment = account.call("getAccountBalances"), account.call(operation)
+
+    def moved() -> bool:
+        return not unmoved(before, run.send(account.client, look, "the balances some time after a payment"))
+
+    before = run.send(account.client, look, "the balances before a payment")
+    if before.get("balances") == []:
+        return None
+    paid = run.send(account.client, payment, "a payment, which may move the balances")
+    if not (before.succeeded and paid.succeeded) or moved():
+        return 0.0
+    begun = time.monotonic()
+    for pause in run.lag.pauses():
+        run.pause(pause)
+        if moved():
+            return time.monotonic() - begun
+    return None
 
 
 class PayoutRounds:
@@ -37,7 +63,7 @@ class PayoutRounds:
         self._fixture, self._pause = fixture, pause
         self._look = fixture.call("getAccountBalances")
         self._held = contextlib.ExitStack()
-        #: Longest time in seconds until the balances showed payouts; None before they have shown any.
+        #: Longest time in seconds until the balances showed payouts; None while that is not known.
         self._lag: float | None = None
         #: Rounds that lost amounts, and the number of those in which the balance moved in another way.
         self._lossy: list[list[Exchange]] = []
@@ -64,7 +90,8 @@ class PayoutRounds:
         each repeated until it shows the payouts or time is up; returns all exchanges."""
         self._send = send
         if self.still is None:
-            self._stand_still()
+            late = moves_after(self._fixture.run, "createPayout")
+            self.still, self._lag = late is None, late or None
         if not self.still:
             self._held.enter_context(self._fixture.run.payers.alone())
         calls = [self._fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
@@ -107,23 +134,6 @@ class PayoutRounds:
             self._pause(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
             self._held.enter_context(self._fixture.run.payers.alone())
         time.sleep(longest / 4 if self._lag is None else 2 * self._lag)
-
-    def _stand_still(self) -> None:
-        """Looks whether a payout moves the balances at all, at once or late, while others may pay."""
-        before = self._send(self._look, "the balances before a payout")
-        paid = self._send(self._fixture.call("createPayout"), "a payout, which may move the balances")
-        begun, pauses = time.monotonic(), iter(PAUSES)
-        self.still = paid.succeeded and self._same(before)
-        while self.still:
-            if (passed := time.monotonic() - begun) >= _AT_ONCE:
-                self._pause(self._fixture.run.lag.within - passed)
-                self.still, self._lag = self._same(before), self._fixture.run.lag.within
-                return
-            self._pause(next(pauses))
-            self.still = self._same(before)
-
-    def _same(self, before: Exchange) -> bool:
-        return unmoved(before, self._send(self._look, "the balances some time after a payout"))
 
     def _confirm(self) -> None:
         """Waits for a late read; nothing is to be judged if it shows what seemed lost."""

@@ -3,6 +3,10 @@ in the end. What the server's choice leaves without anything to judge is said be
 
 from __future__ import annotations
 
+import itertools
+from decimal import Decimal
+from typing import Any
+
 import pytest
 
 from conformance.checks import load_checks
@@ -11,12 +15,14 @@ from conformance.checks.side_effects import UNDISTURBED
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
 from tests.faults.catalogue import load
 from tests.support.runs import run_on
-from tests.variants.choice import compose
+from tests.variants.choice import compose, times
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay
-from tests.variants.replicas import elements_behind
+from tests.variants.payments import reserved_on_approval
+from tests.variants.replicas import BalancesUneven, elements_behind
 
 
 def faulty(sentence: str, operation: str, *choices: type[Behaviour]) -> Behaviour:
@@ -63,3 +69,61 @@ def test_what_the_target_chooses_is_said_beside_the_pass() -> None:
     cell = judged(Behaviour(), "test_tenancy.test_foreign_parent", "createPayout", "refusal.changes-nothing")
     assert cell.verdict is Verdict.PASSED
     assert cell.summary.startswith("1 probe could not be judged: getAccountBalances")
+
+
+# ---------------------------------------------------------------------- money counted once
+
+#: Check -> its rule.
+COUNTED = {
+    "test_hang_ups.test_caller_hangs_up": "idempotency.hang-up",
+    "test_hang_ups.test_caller_hangs_up_during_the_work": "idempotency.hang-up",
+    "test_races.test_one_key": "idempotency.race",
+}
+
+
+class OthersPayMore(OthersPay):
+    """Other clients pay at each read of balances, each time another amount."""
+
+    amounts = tuple(Decimal(cents) / 100 for cents in range(3, 3_000))
+
+
+class OthersPayAtFirst(OthersPayMore):
+    """Other clients pay at the first reads of balances only."""
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        if times(self, "reads") > 5:
+            return Behaviour.balances(self, ctx, record)
+        return super().balances(ctx, record)
+
+
+class BalancesBehind(BalancesUneven):
+    """Reads balances with a lag of half a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._balance_delays = itertools.cycle([500_000])
+
+
+@pytest.mark.parametrize("check", COUNTED)
+def test_money_that_others_move_at_each_look_is_not_counted(check: str) -> None:
+    cell = judged(OthersPayMore(), check, "createPayout", COUNTED[check])
+    assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, UNDISTURBED)
+
+
+@pytest.mark.parametrize("check", COUNTED)
+def test_money_that_others_move_for_a_while_is_counted_in_another_round(check: str) -> None:
+    cell = judged(OthersPayAtFirst(), check, "createPayout", COUNTED[check])
+    assert (cell.verdict, cell.summary) == (Verdict.PASSED, "")
+
+
+@pytest.mark.parametrize("check", COUNTED)
+def test_balances_that_stay_as_the_server_chooses_are_said_beside_the_pass(check: str) -> None:
+    cell = judged(compose(reserved_on_approval), check, "createPayout", COUNTED[check])
+    assert cell.verdict is Verdict.PASSED
+    assert cell.summary.endswith("a payment leaves the balances as they are")
+
+
+@pytest.mark.parametrize("check", COUNTED)
+def test_money_is_counted_where_balances_show_it_late(check: str) -> None:
+    cell = judged(compose(BalancesBehind), check, "createPayout", COUNTED[check])
+    assert (cell.verdict, cell.summary) == (Verdict.PASSED, "")

@@ -55,6 +55,8 @@ class Limit:
     at_once_refused: float = math.inf
     #: False from a refusal to the next answer, which shows how many requests the server takes at once.
     open: bool = True
+    #: Answers that arrived while the request that was refused last was under way.
+    beside: int = 0
     #: When the next request is due.
     due: float = 0.0
     under_way: int = 0
@@ -103,13 +105,15 @@ class Limit:
             while self.answers[0] < now - 1:
                 self.answers.popleft()
         if not self.open and (not exchange.throttled or not self.under_way):
-            taken = self.under_way + (not exchange.throttled)
+            taken = self.under_way + (not exchange.throttled) + self.beside
             self.open, self.at_once = True, max(1, taken - taken // 8)
             # Others may be refused for the same reason.
             self._changed(now + QUIET / 4 if self.at_once > 1 else now)
 
     def _refused(self, exchange: Exchange, began: float, now: float) -> None:
         learned = self.rate not in (0, self.allowed)
+        # It was refused for those, too, whose answers were read before its own.
+        beside = sum(answer > began for answer in self.answers)
         seconds = retry_after(exchange)
         if self.unrelated or seconds == 0 or not self.open or began < self.since:
             # Sent before the limit was changed, or whatever it is.
@@ -126,8 +130,8 @@ class Limit:
             observed = self._recent(now)
             self.rate_refused = min(self.rate, observed) if observed > 1 else self.rate
             self.rate = max(SLOWEST, min(DOWN * self.rate, MARGIN * self.rate_refused))
-        elif self.under_way:
-            self.open, self.at_once_refused = False, self.under_way + 1
+        elif self.under_way or beside:
+            self.open, self.beside, self.at_once_refused = False, beside, self.under_way + beside + 1
             return
         else:
             # Alone, it was refused for those before it.

@@ -134,8 +134,10 @@ class Pace:
             now, operation = self._clock(), str(exchange.operation)
             limit.ended(exchange, now - exchange.elapsed, now)
             if exchange.throttled:
-                self.refused[operation] += 1
-                self._tell_apart(operation)
+                # A race is refused for its own number, whatever its operation.
+                if not raced:
+                    self.refused[operation] += 1
+                    self._tell_apart(operation)
             else:
                 self._others += bool(self.refused) and operation not in self.refused
                 fresh = not raced and now - exchange.elapsed >= self._decided

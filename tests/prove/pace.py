@@ -138,13 +138,13 @@ class Measured:
     requests: int
     refused: int
     status: int
-    unjudged: int
+    unjudged: Sequence[str]
     pace: str
 
     @property
     def line(self) -> str:
         """Its figures as cells of a table."""
-        return f"{self.requests:,} | {self.refused:,} | {self.status} | {self.unjudged} | {self.pace}"
+        return f"{self.requests:,} | {self.refused:,} | {self.status} | {len(self.unjudged)} | {self.pace}"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -178,6 +178,8 @@ def _measured(name: str, options: argparse.Namespace) -> bool:
             f"| {name} | {lanes} | {ratio:.2f} | {one.seconds:.1f} | {one.busy:.1f} | {one.line} |",
             flush=True,
         )
+        for line in one.unjudged:
+            print(f"  {line}", flush=True)
         if lanes == "chosen":
             good = good and not one.status and ratio <= ENOUGH and one.refused <= REFUSED * one.requests
     return good
@@ -202,9 +204,11 @@ def _judged(row: Row, words: str) -> Measured:
         results, spent = outcome.results, _spent() - spent
     course = results["run"]
     required = {id for id, rule in RULES.items() if rule.level is Level.REQUIRED}
-    unjudged = sum(
-        cell["verdict"] == "inconclusive" and cell["rule"] in required for cell in results["cells"]
-    )
+    unjudged = [
+        f"{cell['rule']} on {cell['operation']}: {cell['summary']}"
+        for cell in results["cells"]
+        if cell["verdict"] == "inconclusive" and cell["rule"] in required
+    ]
     pace = " ".join(course["pace"])
     return Measured(
         course["seconds"], spent, course["requests"], course["retries"], outcome.status, unjudged, pace

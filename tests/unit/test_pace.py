@@ -259,6 +259,35 @@ def test_no_run_waits_for_a_limit_that_no_run_outlasts(seconds: int, waits: list
         now = due
 
 
+def test_a_refusal_that_is_read_late_counts_for_those_that_were_under_way() -> None:
+    """Two are taken at once; the answer to one of them is read before the refusal of the third."""
+    limit, taken = Limit(), Answer("listWallets", 0.1)
+    refused: Any = Answer("listWallets", 0.1, True, {"retry-after": "1"}, 503)
+    limit.under_way = 3
+    for answer, end in ((taken, 100.1), (refused, 100.1), (taken, 100.2)):
+        limit.ended(answer, end - 0.1, end)  # type: ignore[arg-type]
+    assert limit.at_once == 2
+
+
+def test_a_race_that_is_refused_shows_no_limit_of_its_operation() -> None:
+    pace = Pace(lanes=4)
+    for name, throttled, number in (
+        ("listWallets", False, 1),
+        ("createPayin", True, 9),
+        ("getPayin", False, 20),
+    ):
+        for _ in range(number):
+            limit = pace.enter(1, name, None)
+            assert limit is not None
+            status = 429 if throttled else 200
+            exchange: Any = Answer(name, 0.1, throttled, {"retry-after": "0"}, status)
+            pace.leave(limit, exchange, raced=throttled)
+    limit = pace.enter(1, "createPayin", None)
+    assert limit is not None
+    pace.leave(limit, Answer("createPayin", 0.1, True, {"retry-after": "0"}, 429), raced=True)  # type: ignore[arg-type]
+    assert not pace.own
+
+
 def test_a_request_that_waits_for_its_own_limit_holds_no_other_up() -> None:
     pace = Pace(lanes=4, clock=lambda: 0.0)
     pace.own["createPayin"] = Limit(at_once=1)

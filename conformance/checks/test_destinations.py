@@ -12,6 +12,7 @@ from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import show
 from conformance.judge.hidden_numbers import letters_of, mask_defect, most_visible
+from conformance.judge.paging import pageless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import parts, samples
@@ -256,8 +257,8 @@ def test_defaults_at_once(at: Check) -> None:
 def _one_default(what: str, listing: Exchange, those: Sequence[Exchange]) -> outcomes.Judgement:
     """A list shows one default, which is one of those creates."""
     sentence = f"after {what}: one destination is the default, as its create answered"
-    if not listing.succeeded:
-        return sentence, outcomes.Unclear("the list of destinations was not answered"), listing
+    if lost := pageless(listing):
+        return sentence, lost, listing
     held = shown_defaults(listing)
     good = len(held) == 1 and held[0] in [identifier(each) for each in those]
     return sentence, "" if good else ", ".join(held) or "none is", listing

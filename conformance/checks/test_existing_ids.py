@@ -19,6 +19,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
 from conformance.judge.outcomes import Got
+from conformance.judge.paging import pageless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE
@@ -110,6 +111,8 @@ class Named:
                 # Others may have been tried there.
                 wrong += [name for name, ids in nested.items() if not ids <= {*_ids(answer.get(name))}]
                 return f"another {wrong[0]}" if wrong else ""
+            if lost := pageless(answer):
+                return lost
             items = {item.get("id"): item for item in objects(answer.get("items"))}
             if new in items and new != own:
                 return f"the new resource {show(new)} in its list"

@@ -10,11 +10,12 @@ from typing import Any
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
-from conformance.checks.members import judge_members, look_for
+from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.checks.races import Rounds, balances, moved_by_more, not_counted, one_more, settle
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import show
 from conformance.judge.conservation import taken
 from conformance.judge.effects import EXACT, sent_amount
 from conformance.judge.outcomes import Got, Unclear
@@ -130,8 +131,8 @@ def _judge_number(
             ids = fixture.ids(at.operation.id)
             ids |= {} if traits.changes else {f"{traits.creates}_id": identifier(answer)}
             look = look_for(at, call(traits.read_by, ids), "is there what the answer names?", traits.sets)
-            if at.accepted(RULE, look, answer):
-                judge_members(at, RULE, look, traits.sets, shown_by=[answer])
+            if at.accepted(RULE, look, answer) and mismatches(look, traits.sets):
+                _judge_state(at, look, answer)
         return
     created = [identifier(answer) for answer in answers]
     effects.accepted.update(created)
@@ -150,6 +151,19 @@ def _judge_number(
         if not done.cut:
             what = f"{again.purpose}: what the answer names"
             at.expect(RULE, *listed(what, created, done.page_exchanges), *answers)
+
+
+def _judge_state(at: Check, look: Exchange, answer: Exchange) -> None:
+    """Judges a read that shows another state than the answer: one answered at once may leave it so, too."""
+    traits, fixture = at.operation.traits, own_place(at)
+    if traits.changes and at.send(fixture.call(at.operation.id), "a request that is answered").succeeded:
+        read = call(traits.read_by, fixture.ids(at.operation.id))
+        usual = look_for(at, read, "the state after a request that is answered", traits.sets)
+        if wrong := mismatches(usual, traits.sets):
+            shown = f"{wrong[0]} {show(usual.get(wrong[0]))}"
+            at.unclear(RULE, f"{usual.purpose}: {shown}", usual, cause="beneficiary.disable")
+            return
+    judge_members(at, RULE, look, traits.sets, shown_by=[answer])
 
 
 # ---------------------------------------------------------------------- during the work

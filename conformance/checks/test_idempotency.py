@@ -11,11 +11,11 @@ from conformance.checks.idempotent_requests import (
     restyled,
     with_letters,
 )
-from conformance.checks.members import judge_members, look_for
+from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.json_text import all_texts
 from conformance.contract.operation_sets import OPERATION_SETS
-from conformance.judge.comparison import document
+from conformance.judge.comparison import document, show
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange
@@ -115,17 +115,26 @@ def test_replay_after_change(at: Check) -> None:
     if traits.disables:
         wait_past(changed[-1].get("updated"))
     shown_by = "updateBeneficiary" if traits.shown_only_by_read else ""
+    patched = next((each for each in changed if each.operation == "updateBeneficiary"), None)
+    state: Body = {}
+    if shown_by and patched is not None:
+        state = patched.call.document | (_DISABLED if changed[-1].operation == "disableBeneficiary" else {})
+        before = look_for(at, fixture.call("getBeneficiary"), "a changed beneficiary", state)
+        if wrong := mismatches(before, state, otherwise=document(patched) | state):
+            cause = "beneficiary.disable" if wrong[0] in _DISABLED else "beneficiary.update"
+            at.unclear(
+                rule, f"{before.purpose}: {wrong[0]} {show(before.get(wrong[0]))}", before, cause=cause
+            )
+            state = {}
     effects = SideEffects(at, original.fixture, shown_by).start()
     effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
     sent = [original.exchange, original.replay(rule, "the same key and body after a change")]
     again = "the same key and body after a change, again"
     effects.judge(rule, "the repetition after a change", sent, lambda: original.replay(rule, again))
-    patched = next((each for each in changed if each.operation == "updateBeneficiary"), None)
-    if shown_by and patched is not None:
-        state = _DISABLED if changed[-1].operation == "disableBeneficiary" else {}
-        expected, what = patched.call.document | state, "a changed beneficiary after its create came again"
-        later = look_for(at, fixture.call("getBeneficiary"), what, expected)
-        judge_members(at, rule, later, expected, otherwise=document(patched) | state)
+    if state and patched is not None:
+        what = "a changed beneficiary after its create came again"
+        later = look_for(at, fixture.call("getBeneficiary"), what, state)
+        judge_members(at, rule, later, state, otherwise=document(patched) | state)
 
 
 def _changes_around(at: Check, original: IdempotentRequest) -> list[Exchange]:

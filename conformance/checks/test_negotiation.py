@@ -11,9 +11,10 @@ from conformance.checks.list_judging import stocked
 from conformance.checks.members import mismatches
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import item_fields, response_problems
+from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, alike, document, objects, same, sent_document, show
 from conformance.judge.oracle import UNKNOWN
-from conformance.judge.outcomes import Got, unusable
+from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.judge.timeliness import untimely
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import page_of
@@ -67,14 +68,22 @@ def test_answers_are_json_with_the_same_values(at: Check) -> None:
             continue
         usual = answer.call.but(headers=())
         plain = at.send(usual, "the same read without") if answer.method == "GET" else None
+        got = _otherwise(answer, plain) if plain is not None else ""
         expected = f"{answer.purpose}: JSON, with the values it has without"
-        at.expect(RULE, expected, _otherwise(answer, plain), answer, *filter(None, [plain]))
-        refused = _refused(at, number)
-        plain = at.send(refused, "a request that is refused")
-        again = renewed(refused).but(headers=refusing)
-        answer = at.send(again, f"{plain.purpose}, with {_named(refusing)}")
-        expected = f"{answer.purpose}: {plain.described()}, as JSON"
-        at.expect(RULE, expected, _refused_otherwise(answer, plain), answer, plain)
+        at.expect(RULE, expected, got or _further(at, answer, plain), answer, *filter(None, [plain]))
+        _judge_refused(at, _refused(at, number), refusing)
+
+
+def _judge_refused(at: Check, refused: Call, refusing: tuple[tuple[str, str], ...]) -> None:
+    """Judges that a refusal is that of the plain request: as JSON, with its status, type and code."""
+    plain = at.send(refused, "a request that is refused")
+    if not plain.refused:
+        raise refusal_of_valid(plain)
+    answer = at.send(renewed(refused).but(headers=refusing), f"{plain.purpose}, with {_named(refusing)}")
+    got = _further(at, answer, plain)
+    if not got and answer.described() != plain.described():
+        got = answer.described()
+    at.expect(RULE, f"{answer.purpose}: {plain.described()}, as JSON", got, answer, plain)
 
 
 def _valid(at: Check) -> Call:
@@ -92,37 +101,60 @@ def _refused(at: Check, number: int) -> Call:
     return place.usual().but(auth=Auth(mistake="other middle digit"))
 
 
-def _form(answer: Exchange) -> Got:
-    """Describes an answer that is no JSON, or is not declared so."""
+def _faults(answer: Exchange) -> dict[tuple[str, str], str]:
+    """What is wrong with an answer by itself: the rule that it breaks and the member, each in words."""
+    operation, declared = answer.operation or "", answer.header("content-type") or "no Content-Type"
+    if answer.document is MISSING:
+        rule = "http.success-json" if answer.succeeded else "error.shape"
+        return {(rule, ""): f"{answer.status} with {answer.unread}, {declared[:80]}"}
+    faults: dict[tuple[str, str], str] = {}
+    if declared.partition(";")[0].strip().lower() != "application/json":
+        faults["http.content-type", ""] = f"{answer.status} with {declared[:80]}"
+    if answer.succeeded:
+        for problem in response_problems(operation, answer.document):
+            member = problem.pointer.rpartition("/")[2]
+            faults[problem.rule, member] = f"{problem.pointer or 'the body'}: {problem.message}"
+        for name in mismatches(answer, _sent(answer)):
+            rule = "beneficiary.update" if TRAITS[operation].changes else "create.echo"
+            faults[rule, name] = f"{name} {show(answer.get(name))}"
+        if untimely_got := untimely(answer):
+            faults["format.timestamp-current", ""] = untimely_got
+    return faults
+
+
+def _sent(answer: Exchange) -> dict[str, Any]:
+    """The members of what was sent that have a form of their own, and that the answer shows."""
+    operation, body = answer.operation or "", sent_document(answer.call)
+    formed = [each.name for each in request_fields(operation) if each.code or each.kind in ("enum", "amount")]
+    return {name: body[name] for name in formed if name in body and name in documented(operation)}
+
+
+def _further(at: Check, answer: Exchange, plain: Exchange | None) -> Got:
+    """What is wrong with an answer, and not with a plain one: to the same request, else to a valid one, which
+    is sent where there is anything."""
     if lost := unusable(answer):
         return lost
-    declared = answer.header("content-type") or "no Content-Type"
-    if answer.document is MISSING:
-        return f"{answer.status} with {answer.unread}, {declared[:80]}"
-    is_json = declared.partition(";")[0].strip().lower() == "application/json"
-    return "" if is_json else f"{answer.status} with {declared[:80]}"
+    if not (faults := _faults(answer)):
+        return ""
+    usual = plain or at.send(_valid(at), "a valid request without")
+    if lost := unusable(usual):
+        return lost
+    own = _faults(usual)
+    got = next((words for fault, words in faults.items() if fault not in own), "")
+    (rule, _), words = next(iter(faults.items()))
+    return got or Unclear(f"{usual.purpose} was answered so as well: {words}", rule)
 
 
-def _otherwise(answer: Exchange, plain: Exchange | None) -> Got:
-    """Describes what an accepted answer shows otherwise than a plain one, or than what was sent."""
-    operation = answer.operation or ""
-    if form := _form(answer):
-        return form
-    if problems := response_problems(operation, answer.document):
-        return f"{problems[0].pointer or 'the body'}: {problems[0].message}"
-    if plain is not None:
-        before = _resources(plain)
-        for identity, resource in _resources(answer).items():
-            for name, value in resource.items():
-                other = before.get(identity, {}).get(name, value)
-                if name not in MOVING and not same(value, other) and not alike(operation, name, value, other):
-                    return f"{name} {show(value)}"
-        return untimely(answer)
-    body = sent_document(answer.call)
-    formed = [each.name for each in request_fields(operation) if each.code or each.kind in ("enum", "amount")]
-    expected = {name: body[name] for name in formed if name in body and name in documented(operation)}
-    names = mismatches(answer, expected)
-    return f"{names[0]} {show(answer.get(names[0]))}" if names else untimely(answer)
+def _otherwise(answer: Exchange, plain: Exchange) -> str:
+    """Describes what a read shows otherwise than a plain one."""
+    before = _resources(plain)
+    for identity, resource in _resources(answer).items():
+        for name, value in resource.items():
+            other = before.get(identity, {}).get(name, value)
+            if name in MOVING or same(value, other) or alike(answer.operation or "", name, value, other):
+                continue
+            return f"{name} {show(value)}"
+    return ""
 
 
 def _resources(answer: Exchange) -> dict[str, dict[str, Any]]:
@@ -140,13 +172,3 @@ def _resources(answer: Exchange) -> dict[str, dict[str, Any]]:
         }
         for item in items
     }
-
-
-def _refused_otherwise(answer: Exchange, plain: Exchange) -> Got:
-    """Describes a refusal that is not that of the plain request: status, type and code stay."""
-    if not plain.refused:
-        raise refusal_of_valid(plain)
-    form = _form(answer)
-    if form or answer.described() == plain.described():
-        return form
-    return answer.described()

@@ -13,7 +13,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge import queries
 from conformance.judge.comparison import objects, show
-from conformance.judge.outcomes import Got, Judgement, Unclear
+from conformance.judge.outcomes import Got, Judgement, Unclear, unusable
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
@@ -208,6 +208,12 @@ def listed(what: str, ids: Sequence[str], exchanges: Sequence[Exchange], *, once
     got += [f"{len(missing)} not at all"] if missing else []
     proof = [page.exchange for page in read if twice and twice[0] in page.ids][:2]
     return expected, "; ".join(got), *(proof or [read[-1].exchange])
+
+
+def pageless(exchange: Exchange) -> Unclear | None:
+    """Reason why an answer shows no elements of a list: it is unusable, or has no page; None if it shows
+    them."""
+    return unusable(exchange) or (None if page_of(exchange) else _no_page(exchange))
 
 
 def _no_page(exchange: Exchange | None) -> Unclear:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.needs import NEEDS, UNBUILT
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.exchanges import ExchangeRecord
+from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
@@ -44,6 +45,13 @@ class _Row:
         implied = ALL_RULES[self.rule].level is not Level.REQUIRED
         return self.rule not in (WORST, UNBUILT), implied, self.known, bool(self.follows), -len(self.cells)
 
+    def on(self, operation: str, looked: Collection[tuple[str, str]]) -> list[Violation]:
+        """Its violations on an operation, or on others where the run, as a quick one, did not look there;
+        `looked` are the rules and operations that it judged."""
+        if operation in ALL_RULES[self.rule].operations and (self.rule, operation) not in looked:
+            return [violation for violations in self.cells.values() for violation in violations]
+        return self.cells.get(operation, [])
+
     def leads_to(self, other: _Row) -> bool:
         """True if the other one is this, or may follow from it."""
         return other is self or any(self.leads_to(row) for row in other.follows)
@@ -68,8 +76,9 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
             row = rows.setdefault(key, _Row(*key))
             row.cells[cell.operation] = violations
             broken.setdefault(cell.key, []).append(row)
+    looked = {cell.key for cell in ledger.cells if cell.checks}
     for row in sorted(rows.values(), key=lambda row: row.order):
-        row.follows = _behind(row, rows.values(), ledger.exchanges)
+        row.follows = _behind(row, rows.values(), looked, ledger.exchanges)
     for cell in ledger.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN):
         for row in [*_hindrances(ledger, cell, broken)][:1]:
             row.unjudged.append(cell.key)
@@ -86,16 +95,22 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     )
 
 
-def _behind(row: _Row, rows: Iterable[_Row], exchanges: Exchanges) -> list[_Row]:
-    """The rows that explain each violation of a row; none if some violation is left."""
+def _behind(
+    row: _Row, rows: Iterable[_Row], looked: Collection[tuple[str, str]], exchanges: Exchanges
+) -> list[_Row]:
+    """The rows that explain each violation of a row; none if some violation is left. One without evidence is
+    as one of its cell that got the same."""
     behind: dict[_Row, None] = {}
     for operation, violations in row.cells.items():
-        others = [other for other in rows if operation in other.cells and other.known == row.known]
+        others = {other: other.on(operation, looked) for other in rows if other.known == row.known}
+        proven = {each.got for each in violations if each.exchanges}
         for violation in violations:
+            if not violation.exchanges and violation.got in proven:
+                continue
             explains = (
                 other
-                for other in others
-                if not row.leads_to(other) and _explains(other, operation, row, violation, exchanges)
+                for other, cells in others.items()
+                if not row.leads_to(other) and _explains(other.rule, cells, row, violation, exchanges)
             )
             if (other := next(explains, None)) is None:
                 return []
@@ -103,22 +118,29 @@ def _behind(row: _Row, rows: Iterable[_Row], exchanges: Exchanges) -> list[_Row]
     return list(behind)
 
 
-def _explains(other: _Row, operation: str, row: _Row, violation: Violation, exchanges: Exchanges) -> bool:
-    """True if a violation has the exchange of one of another row that it is said to follow from, or its
+def _explains(
+    rule: str, violations: Sequence[Violation], row: _Row, violation: Violation, exchanges: Exchanges
+) -> bool:
+    """True if a violation has the exchange of one of another rule that it is said to follow from, or its
     symptom."""
     symptom = _symptom(row.rule, violation, exchanges)
-    said = other.rule in ALL_RULES[row.rule].follows
-    refused = symptom.startswith("401") and other.rule.startswith("auth.")
+    said = rule in ALL_RULES[row.rule].follows
+    refused = symptom.startswith("401") and rule.startswith("auth.")
     if not said and not refused:
         return False
     # A right signature that is refused explains why a probe that must be refused is, for another reason.
     of_signatures = row.rule.startswith("auth.") and not said
     if of_signatures and violation.acceptance:
         return False
+    # The form of an answer follows from a probe in the probe's own answer only.
+    of_form = row.rule in INVARIANTS and rule not in INVARIANTS
+    symptoms = set() if of_form or not symptom else {symptom}
+    if said and symptom == "2xx":
+        # Of what is signed over something else, the right signature is refused, and that one passes.
+        symptoms |= {_symptom(rule, each, exchanges) for each in violations if each.acceptance}
     return any(
-        (symptom and symptom == _symptom(other.rule, each, exchanges))
-        or {*violation.exchanges[:1]} & {*each.exchanges}
-        for each in other.cells[operation]
+        _symptom(rule, each, exchanges) in symptoms or {*violation.exchanges[:1]} & {*each.exchanges}
+        for each in violations
         if not of_signatures or each.acceptance
     )
 

@@ -44,6 +44,53 @@ def test_what_may_follow_is_named_with_its_cause_where_that_explains_it_on_each_
     assert follows(results) == {replay: [], idempotent: []}
 
 
+def test_where_a_quick_run_did_not_look_at_a_rule_its_violations_elsewhere_explain_as_much() -> None:
+    replay, idempotent = "auth.nonce-replay", "auth.nonce-replay-idempotent"
+    broken = [
+        judged(replay, "createAccount", Verdict.FAILED, exchanges=[1]),
+        judged(idempotent, "createWallet", Verdict.FAILED, exchanges=[2]),
+    ]
+    for verdict, behind in ((Verdict.NOT_RUN, [replay]), (Verdict.PASSED, [])):
+        results = whole_run({(replay, "createWallet"): verdict}, *broken)
+        keep(results, exchange(1), exchange(2))
+        assert follows(results) == {replay: [], idempotent: behind}
+
+
+def test_what_is_signed_over_something_else_is_one_cause() -> None:
+    """The right signature is refused, and that one accepted."""
+    refusal = b'{"error": {"type": "authentication_error", "code": "invalid_signature", "message": "No."}}'
+    signed, wrong = "auth.path-as-sent", "auth.signed-path"
+    for acceptance, behind in ((True, [signed]), (False, [])):
+        right = judged(signed, "listAccounts", Verdict.FAILED, exchanges=[1], acceptance=acceptance)
+        results = whole_run(None, right, judged(wrong, "listAccounts", Verdict.FAILED, exchanges=[2]))
+        keep(results, exchange(1, refusal, 401), exchange(2))
+        assert follows(results) == {signed: [], wrong: behind}
+
+
+def test_the_form_of_an_answer_follows_from_a_probe_in_its_own_answer_only() -> None:
+    probe, form = "http.negotiation", "format.money"
+    for number, behind in ((1, [probe]), (2, [])):
+        cells = [
+            judged(rule, "createPayout", Verdict.FAILED, exchanges=[at])
+            for rule, at in ((probe, 1), (form, number))
+        ]
+        results = whole_run(None, *cells)
+        keep(results, exchange(1), exchange(2))
+        assert follows(results) == {probe: [], form: behind}
+
+
+def test_a_violation_without_evidence_is_as_one_that_got_the_same() -> None:
+    for got, behind in (("403", ["auth.signature"]), ("200", [])):
+        cells = [
+            judged(rule, "listAccounts", Verdict.FAILED, exchanges=[1], got="403")
+            for rule in ("auth.signature", "auth.signed-path")
+        ]
+        cells[1].violations.append(Violation("one more", got))
+        results = whole_run(None, *cells)
+        keep(results, exchange(1, b"{}", 403))
+        assert follows(results)["auth.signed-path"] == behind
+
+
 def test_another_symptom_is_another_cause() -> None:
     results = whole_run(
         None,

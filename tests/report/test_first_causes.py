@@ -1,0 +1,108 @@
+"""One mistake is told as one cause: what other checks see of it is no violation of their rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.checks.check import CheckDefinition
+from tests.faults.catalogue import Fault, load
+from tests.faults.harness import checks_of, judge, together
+
+#: A rule, part of the sentence of a fault of it, its operation, and what is not broken beside it.
+_Row = tuple[str, str, str, dict[str, str]]
+
+_ROWS: list[_Row] = [
+    ("list.envelope", "total text", "listWallets", {"http.negotiation": "listWallets"}),
+    (
+        "list.envelope",
+        "items object",
+        "listWallets",
+        {
+            "http.negotiation": "listWallets",
+            "auth.request-line": "listWallets",
+            "body.existing-ids": "createWallet",
+        },
+    ),
+    (
+        "list.envelope",
+        "items object",
+        "listPayoutDestinations",
+        {"destination.default": "createPayoutDestination", "body.existing-ids": "createPayoutDestination"},
+    ),
+    ("format.timestamp", "created offset", "createAccount", {"http.negotiation": "createAccount"}),
+    ("format.money", "amount number", "createPayout", {"http.negotiation": "createPayout"}),
+    (
+        "http.content-type",
+        "text/html; charset=utf-8 of successes",
+        "listWallets",
+        {"http.negotiation": "listWallets"},
+    ),
+    (
+        "http.content-type",
+        "text/html; charset=utf-8 of authentication errors",
+        "createAccount",
+        {"http.negotiation": "createAccount"},
+    ),
+    (
+        "beneficiary.disable",
+        "a later read shows the old status",
+        "disableBeneficiary",
+        {
+            "beneficiary.update": "updateBeneficiary",
+            "idempotency.replay-after-change": "createBeneficiary",
+            "idempotency.hang-up": "disableBeneficiary",
+        },
+    ),
+]
+
+
+def _fault(rule: str, kind: str, operation: str) -> Fault:
+    return next(
+        each for each in load() if (each.rule, each.operation) == (rule, operation) and kind in each.kind
+    )
+
+
+def _checks(rule: str, operation: str, beside: dict[str, str]) -> dict[tuple[CheckDefinition, str], None]:
+    """Returns the checks of a rule on its operation, and of what is not broken beside it."""
+    cells = {**beside, rule: operation}
+    return dict.fromkeys((check, name) for each, name in cells.items() for check in checks_of(each, name))
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(("rule", "kind", "operation", "beside"), _ROWS, ids=lambda value: str(value)[:40])
+def test_one_mistake_is_one_cause(rule: str, kind: str, operation: str, beside: dict[str, str]) -> None:
+    outcome = judge(_fault(rule, kind, operation).make(), _checks(rule, operation, beside))
+    assert outcome.causes.keys() == {rule}, outcome.broken
+
+
+#: Faults of rules that are not broken beside those, by rule and operation, each by part of its sentence.
+_OTHERS = {
+    ("http.negotiation", "listWallets"): "",
+    ("auth.request-line", "listWallets"): "",
+    ("body.existing-ids", "createWallet"): "",
+    ("destination.default", "createPayoutDestination"): "",
+    ("http.negotiation", "createAccount"): "",
+    ("beneficiary.update", "updateBeneficiary"): "PATCH of a disabled",
+    ("idempotency.replay-after-change", "createBeneficiary"): "",
+    ("idempotency.hang-up", "disableBeneficiary"): "",
+}
+
+#: The rows with another mistake beside them; one server has one on an operation.
+_PAIRS = [
+    (rule, kind, operation, *other)
+    for rule, kind, operation, beside in _ROWS
+    for other in beside.items()
+    if other in _OTHERS and other[1] != operation
+]
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(("rule", "kind", "operation", "other", "elsewhere"), _PAIRS)
+def test_two_mistakes_are_two_causes(
+    rule: str, kind: str, operation: str, other: str, elsewhere: str
+) -> None:
+    """Or the one says why the other could not be judged; that never passes."""
+    server = together([_fault(rule, kind, operation), _fault(other, _OTHERS[other, elsewhere], elsewhere)])
+    outcome = judge(server, _checks(rule, operation, {other: elsewhere}))
+    assert rule in outcome.causes
+    assert other in outcome.causes or outcome.kept_from[other, elsewhere] == rule, outcome.broken

@@ -14,6 +14,7 @@ from conformance.checks.defective_bodies import judge_pair
 from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, own_place, padded, restyled
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
 from conformance.contract.fields import FREE_TEXT, request_fields
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world import samples
@@ -21,7 +22,7 @@ from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import identifier
 from conformance.world.corpora.fingerprints import COLLIDING
 from conformance.world.run import Account
-from conformance.world.samples import FREE, LETTER, Body, other_end, other_value, with_long_texts
+from conformance.world.samples import FREE, LETTER, Body, other_end, other_last, other_value, with_long_texts
 from conformance.world.shapes import accepted_body, accepts
 
 RULE = "idempotency.conflict"
@@ -125,6 +126,10 @@ def _other_values(original: IdempotentRequest, but: Collection[str]) -> Iterator
                     yield f"another {member} in {name}", {**body, name: changed}
         elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
+            if name in HIDDEN_FIELDS:
+                yield f"another end of {name}", {**body, name: other_last(name, value)}
+            if name == "account_number":
+                yield f"a zero before {name}", {**body, name: f"0{value}"}
 
 
 def _other(name: str, value: str, original: IdempotentRequest) -> Any:

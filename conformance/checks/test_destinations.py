@@ -39,22 +39,27 @@ _NUMBERS = {"account_number": "bank account", "iban": "IBAN alone", "wallet_addr
 
 
 @check("create.echo", operations=(CREATE,))
-def test_numbers_with_the_same_end(at: Check) -> None:
-    """A destination whose hidden number ends as that of another one of its beneficiary is a new one: its
-    create is answered with its own label."""
+def test_numbers_alike(at: Check) -> None:
+    """A destination whose hidden number ends as that of another one of its beneficiary, or differs from it at
+    its end only, is a new one: its create is answered with its own label."""
     fixture = Account(at.run, account_id=at.account().account_id)
     for name, shape in _NUMBERS.items():
         if not accepts(at.run, CREATE, shape):
             continue
-        first, second = (accepted_body(fixture, CREATE, shape) for _ in range(2))
-        if name not in first or "label" not in second:
+        first = accepted_body(fixture, CREATE, shape)
+        if name not in first or "label" not in first:
             continue
         earlier = at.accept(fixture.call(CREATE, first), f"a destination with {name}")
-        alike = {**second, name: samples.other_value(name, first[name])}
-        what = f"a destination whose {name} ends as that of another"
-        answer = at.send(fixture.call(CREATE, alike), what)
-        if answer.succeeded:
-            at.expect("create.echo", f"{what}: its own label", not_its_own(answer, "label"), answer, earlier)
+        for how, number in (
+            ("ends as", samples.other_value(name, first[name])),
+            ("differs at its end only from", samples.other_last(name, first[name])),
+        ):
+            what = f"a destination whose {name} {how} that of another"
+            alike = {**accepted_body(fixture, CREATE, shape), name: number}
+            answer = at.send(fixture.call(CREATE, alike), what)
+            if answer.succeeded:
+                its_own = not_its_own(answer, "label")
+                at.expect("create.echo", f"{what}: its own label", its_own, answer, earlier)
 
 
 def _clabe() -> str:

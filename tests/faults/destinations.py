@@ -89,23 +89,33 @@ def _others(self: Any, ctx: Context) -> list[Record]:
     return ctx.store.select("payout_destination", self.parent(ctx)["id"])
 
 
-def _same_end(self: Any, ctx: Context) -> None:
-    """Finds a destination by the last four characters of its number; creates one if there is none."""
-    end = str(ctx.values.get(self.value) or "")[-4:]
-    for one in _others(self, ctx):
-        if end and str(one.get(self.value) or "").endswith(end):
-            ctx.record = one
-            return
-    self.usual()
+def _looked_up(part: slice) -> Call:
+    """Finds a destination by a part of its number; creates one if there is none."""
+
+    def create(self: Any, ctx: Context) -> None:
+        sought = str(ctx.values.get(self.value) or "")[part]
+        for one in _others(self, ctx):
+            if sought and str(one.get(self.value) or "")[part] == sought:
+                ctx.record = one
+                return
+        self.usual()
+
+    return create
 
 
 faults["create.echo"] |= {
     "A destination is looked up by the last four characters of its number, and created if missing.": seam(
         "create_destination",
-        _same_end,
+        _looked_up(slice(-4, None)),
         operations=("createPayoutDestination",),
         each=["account_number", "iban", "wallet_address"],
-    )
+    ),
+    "A destination is looked up by all of its number but the last four characters.": seam(
+        "create_destination",
+        _looked_up(slice(None, -4)),
+        operations=("createPayoutDestination",),
+        each=["account_number", "iban", "wallet_address"],
+    ),
 }
 
 

@@ -135,6 +135,19 @@ def _fingerprints(operation: str) -> dict[str, Part | Only]:
         **FINGERPRINTS,
         **{f"all but {path}": _as(path, MISSING) for path in paths},
         **{f"the last four characters of {name}": _as(name, lambda text: str(text)[-4:]) for name in numbers},
+        **{
+            f"all but the last four characters of {name}": _as(name, lambda text: str(text)[:-4])
+            for name in numbers
+        },
+        **(
+            {
+                "account_number without leading zeros": _as(
+                    "account_number", lambda text: str(text).lstrip("0")
+                )
+            }
+            if numbers
+            else {}
+        ),
         **(city if "address" in paths else {}),
     }
 

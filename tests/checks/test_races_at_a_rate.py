@@ -11,7 +11,8 @@ from unittest import mock
 import httpx
 import pytest
 
-from conformance.checks import plan
+from conformance.checks import load_checks, plan
+from conformance.checks.running import run_check
 from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
 from conformance.wire.client import RACERS
@@ -83,3 +84,28 @@ def test_rule_does_not_pass_without_a_race(rule: str) -> None:
     operation, _ = KINDS[rule]
     ledger = judged(run_on(transport=OneOfEachRace), plan({rule}, {operation}))
     assert ledger.cell(rule, operation).verdict is Verdict.INCONCLUSIVE
+
+
+class LimitsAnOrganization(InProcessTransport):
+    """Rate limiter that refuses each request of one organization in a race."""
+
+    limited = ""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        raced = threading.current_thread().name.startswith(RACERS)
+        if raced and request.headers["X-API-Key"] == self.limited:
+            return httpx.Response(429, headers={"Retry-After": "0"}, json={})
+        return super().handle_request(request)
+
+
+@hurried()
+@pytest.mark.parametrize("organization", ["primary", "secondary"])
+def test_what_one_organization_is_answered_passes_no_race_of_two(
+    organization: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_on(transport=LimitsAnOrganization)
+    limited = getattr(run.target, organization).api_key
+    monkeypatch.setattr(LimitsAnOrganization, "limited", limited)
+    check = load_checks()["test_tenancy.test_foreign_parent_at_once"]
+    (cell,) = run_check(check, "listAccounts", run)[0]
+    assert cell.verdict is Verdict.INCONCLUSIVE, cell.summary

@@ -241,23 +241,14 @@ def rule_of(operation: str, sentence: str, path: str) -> str:
 Place = tuple[str, str, str]
 
 #: Ruling, or why nobody can see it -> the servers that none need catch: operations; members; sentences.
+#: "creates" are all operations that create, "fields" all fields of a body, "short" its short texts.
 OPEN: Mapping[str, tuple[str, ...]] = {
     "empty strings: refused, or taken for what is left out": (
-        "createAccount; name; A field that is empty is ignored",
-        "createBeneficiary; first_name middle_name last_name company_name display_name title email phone"
-        " address country_code beneficiary_type tax_id note; A field that is empty is ignored",
-        "createPayoutDestination; country type currency label network account_number routing_number"
-        " account_type iban swift_code wallet_address is_default; A field that is empty is ignored",
-        "createPayout; beneficiary_id payout_destination_id amount currency note;"
-        " A field that is empty is ignored",
-        "createVirtualAccount createWallet; currency label; A field that is empty is ignored",
-        "createWallet; network; A field that is empty is ignored",
-        "createPayin; amount currency; A field that is empty is ignored",
+        "creates; fields; A field that is empty is ignored",
     ),
     "lengths: a refusal at the maximum says nothing of a field that may have a form of its own": (
-        "createBeneficiary; title tax_id phone; The maximum length of a field is one less",
+        "creates; short; The maximum length of a field is one less",
         "updateBeneficiary; title tax_id; The maximum length of a field is one less",
-        "createPayoutDestination; iban swift_code; The maximum length of a field is one less",
     ),
     "which members of an address are there is not stated (2.10)": (
         "updateBeneficiary; address.address_line address.city address.region address.postal_code"
@@ -308,12 +299,25 @@ OPEN: Mapping[str, tuple[str, ...]] = {
 @functools.cache
 def opened() -> Mapping[Place, str]:
     """Each server that none need catch, with its ruling."""
-    rows = ((ruling, line.split("; ")) for ruling, lines in OPEN.items() for line in lines)
-    return {
-        (operation, f"{sentence}.", member): ruling
-        for ruling, (operations, paths, *sentences) in rows
-        for operation, member, sentence in itertools.product(operations.split(), paths.split(), sentences)
-    }
+    places: dict[Place, str] = {}
+    for ruling, lines in OPEN.items():
+        for operations, paths, *sentences in (line.split("; ") for line in lines):
+            for operation in _creates() if operations == "creates" else operations.split():
+                members = _fields_named(operation, paths)
+                for member, sentence in itertools.product(members, sentences):
+                    places[operation, f"{sentence}.", member] = ruling
+    return places
+
+
+def _creates() -> list[str]:
+    return [operation for operation, traits in TRAITS.items() if traits.creates]
+
+
+def _fields_named(operation: str, words: str) -> list[str]:
+    """The members that the words of a line of OPEN name."""
+    if words not in ("fields", "short"):
+        return words.split()
+    return [field.name for field in request_fields(operation) if words == "fields" or field.short]
 
 
 def bugs() -> Iterator[Fault]:

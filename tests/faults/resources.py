@@ -41,8 +41,7 @@ def echoed(operation: str) -> list[str]:
 
 def free_texts(operation: str) -> list[str]:
     """Returns the free texts that the resource shows."""
-    texts = {"name", "first_name", "middle_name", "last_name", "display_name", "note", "label"}
-    return [name for name in echoed(operation) if name in texts]
+    return [field.name for field in FIELDS[operation] if field.free and field.name in echoed(operation)]
 
 
 faults["payout.amount-in-usd"] |= {

@@ -5,13 +5,15 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from conformance.contract.fields import Field
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
+from conformance.reference.seams.validation import FIELDS
+from tests.specification import ADDRESS
 
 from .catalogue import Only, Row, faults, seam
 from .paging import LONG_LISTS
@@ -166,34 +168,29 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 PLACES["updateBeneficiary"] = PLACES["createBeneficiary"]
 
-#: Fields of a beneficiary that are long enough for every text.
-_FIELDS = ("first_name", "middle_name", "last_name", "display_name", "company_name", "note")
-
-_LONG_PLACES = (*_FIELDS, *(f"address.{name}" for name in ("address_line", "city", "region", "postal_code")))
-
 #: Changes of a text to no value: a required field would be refused, or shown in no documented form.
 _TO_NOTHING = [kind for kind in ONE_KIND if kind.endswith("is no value")]
 
 
-def _of_one_kind(operation: str) -> Iterable[tuple[str, str]]:
-    """Makes all changes of an operation's only free text; several fields share the changes, so that each
-    change is made in some of them."""
-    match operation:
-        case "createBeneficiary" | "updateBeneficiary":
-            shift = 0 if operation == "createBeneficiary" else 5
-            return [
-                (_LONG_PLACES[(at + turn * 3 + shift) % len(_LONG_PLACES)], kind)
-                for turn in range(3)
-                for at, kind in enumerate(ONE_KIND)
-                if kind not in _TO_NOTHING
-            ] + [(name, kind) for name in ("middle_name", "note") for kind in _TO_NOTHING]
-        case "createPayout" | "createPayoutDestination":
-            return [("note" if operation == "createPayout" else "label", kind) for kind in ONE_KIND]
-    name = "name" if operation == "createAccount" else "label"
-    # Account names are random, so none of them says true.
-    return [
-        (name, kind) for kind in ONE_KIND if kind not in _TO_NOTHING and (name, kind) != ("name", "true is 1")
-    ]
+def _of_one_kind(operation: str) -> Iterator[tuple[str, str]]:
+    """Makes all changes of an operation's free texts; several fields, and the members of an address, share
+    the changes, so that each change is made in some of them."""
+    create = operation.replace("update", "create")
+    texts = {field.name: field for field in FIELDS[create] if field.name in free_texts(create)}
+    places = [*texts]
+    if len(texts) > 1:
+        places += [f"address.{name}" for name in ADDRESS if name != "country"]
+    shift = 0 if operation == create else 5
+    for turn in range(3 if len(places) > 1 else 1):
+        for at, kind in enumerate(ONE_KIND):
+            place = places[(at + turn * 3 + shift) % len(places)]
+            # Account names are random, so none of them says true.
+            if kind not in _TO_NOTHING and (place, kind) != ("name", "true is 1"):
+                yield place, kind
+    for name, field in texts.items():
+        # A field of another body than the sample gets no word for nothing.
+        if not field.required and not field.shape:
+            yield from ((name, kind) for kind in _TO_NOTHING)
 
 
 def _cells(operation: str) -> dict[str, tuple[str, Change]]:

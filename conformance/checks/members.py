@@ -74,7 +74,9 @@ def judge_last_words(
     for place in places:
         path = [name for name in place if name]
         if isinstance(exchange.get(*path), str):
-            at.expect(rule, what, _lost_word(exchange, path), exchange)
+            at.expect(
+                rule, f"{what}: {'.'.join(path)} to its last word", _lost_word(exchange, path), exchange
+            )
 
 
 def _lost_word(exchange: Exchange, path: Sequence[str]) -> Got:

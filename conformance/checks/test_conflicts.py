@@ -307,7 +307,7 @@ def test_equivalent_body(at: Check) -> None:
     different: dict[str, Body | None] = {}
     if isinstance(body.get(text), str):
         # Equal to a server that compares only the first or last bytes, or values without names.
-        different[f"another {text} amid much white space"] = {**body, text: other_end(body[text])}
+        different[f"another {text}, between much white space"] = {**body, text: other_end(body[text])}
         for spelling in (f"conformance_{text}", text.title()):
             renamed = {spelling if name == text else name: body[name] for name in body}
             different[f"its {text} under the name {spelling}"] = renamed

@@ -213,7 +213,7 @@ def _judge_destinations(
         reason = f"{what}: payout_destinations is not an array of resources"
         at.expect(RULE, exactly, Unclear(reason, "format.fields"), answer)
         return
-    common = f"{len(ids)}, of which {len(set(ids) & set(expected))} are of them"
+    common = f"{len(ids)}, with {len(set(ids) & set(expected))} of those"
     at.expect(RULE, exactly, "" if ids == expected else common, answer, *own, foreign)
     # How disabling changes destinations is open. A number may be masked otherwise than in the create.
     masks = ("iban_masked", "wallet_address_masked")

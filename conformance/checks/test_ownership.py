@@ -133,10 +133,10 @@ def test_server_owned_fields_on_create(at: Check) -> None:
         return _later(at, fixture, created)[1].get(name) if created.succeeded else None
 
     owned = owned_fields(operation, identifier(usual), _other_parent(at))
-    answer = create(owned, "all server-owned fields")
+    answer = create(owned, "a create that names all server-owned fields")
     if answer.refused and not answer.throttled:
         for name, value in owned.items():
-            create({name: value}, f"a {name} of the client's own")
+            create({name: value}, f"a create that names its own {name}")
 
 
 def _other_parent(at: Check) -> str:
@@ -214,7 +214,7 @@ def _judge(
             good = not (_alike(at, name, got, value) and _comes_of(at, name, value, again))
         elif not good and name not in stays:
             good = not _alike(at, name, got, value)
-        expected = f"{name} {show(stays[name])}" if name in stays else f"a {name} other than {show(value)}"
+        expected = f"{name} {show(stays[name])}" if name in stays else f"{name} not {show(value)}"
         at.expect(rule, f"{what}: {expected}", "" if good else show(got), *answers)
 
 

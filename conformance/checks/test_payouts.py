@@ -165,7 +165,12 @@ def _judge_currencies(at: Check, part: list[Exchange]) -> None:
         currency = payouts[0].call.document["currency"]
         what = f"payouts in {currency}: no balance in another currency moves by as much"
         at.expect(
-            ONE_CURRENCY, what, f"{', '.join(others)} moves, too" if others else "", after, before, *payouts
+            ONE_CURRENCY,
+            what,
+            f"a balance in {', '.join(others)} moves as well" if others else "",
+            after,
+            before,
+            *payouts,
         )
 
 

@@ -87,7 +87,7 @@ def test_text_comes_back_exactly(at: Check) -> None:
     for resource in creations(at.run, operation):
         written = {name: resource.body[name] for name in normalized(resource.body)}
         judge_members(at, rule, resource.exchange, written, f"created with {resource.kind}")
-    at.not_exercised("create.echo", "no text of all kinds of letters was taken")
+    at.not_exercised("create.echo", "no text in letters and signs of all kinds was taken")
     fixture = created_in(at.run, operation)
     body, fixed = with_all_texts(fixture, operation), fixture.run.samples.over(at.operation.resource)
     if name not in body or name in fixed:
@@ -95,13 +95,13 @@ def test_text_comes_back_exactly(at: Check) -> None:
         return
     texts = {place: PRECISE for place in places(operation) if {place[0]} & body.keys() - fixed}
     calls = [fixture.call(operation, tried) for tried in with_texts(operation, body, texts)]
-    answers = at.until_accepted(calls, what := f"a {name} of all kinds of letters")
+    answers = at.until_accepted(calls, what := f"{name} in letters and signs of all kinds")
     if not answers or answers[-1].refused:
         at.not_applicable(rule, f"{what} was refused")
         return
     answer, names = answers[-1], list(dict.fromkeys(name for name, _ in texts))
     judge_members(at, rule, answer, {name: answer.call.document[name] for name in names})
-    judge_last_words(at, "create.echo", answer, [*texts], f"{what}, with what stands behind them")
+    judge_last_words(at, "create.echo", answer, [*texts], what)
     if answer.succeeded:
         _judge_stored(at, fixture, answer, names)
 
@@ -278,10 +278,10 @@ def test_texts_of_all_kinds(at: Check) -> None:
     """Resources are created with texts that servers are known to alter, in each field: each answer shows them
     as sent, unless the server refuses them."""
     operation = at.operation.id
-    for number, texts in enumerate(turns(operation)):
-        what = f"texts that servers change ({number})"
+    for number, texts in enumerate(turns(operation), 1):
+        what = f"created with letters and signs of all kinds, set {number}"
         fixture = created_in(at.run, operation)
-        send_with_texts(at, fixture, with_all_texts(fixture, operation), texts, f"created with {what}")
+        send_with_texts(at, fixture, with_all_texts(fixture, operation), texts, what)
     at.not_exercised("create.echo", "the server takes none of the texts")
 
 
@@ -297,7 +297,7 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
     person = Beneficiary(at, fixture)
     precise = {place: PRECISE for place in places(operation) if place[0] in plain}
     for number, texts in enumerate((precise, *turns(operation))):
-        what = f"a PATCH with texts that servers change ({number})"
+        what = f"a PATCH to letters and signs of all kinds, set {number + 1}"
         patches: list[Body] = []
         for body in with_texts(operation, plain, texts):
             patch = {name: value for name, value in body.items() if value != plain[name]}
@@ -309,15 +309,15 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
         if texts is precise:
             judge_members(at, exact, answer, {name: patch[name] for name, _ in texts if name in patch})
             sent_texts = [place for place in texts if place[0] in patch]
-            judge_last_words(at, rule, answer, sent_texts, f"{what}, with what stands behind them")
+            judge_last_words(at, rule, answer, sent_texts, what)
         else:
             changed |= patch
             judge_members(at, rule, answer, changed)
     if changed:
-        what = "a read after PATCHes with texts that servers change"
+        what = "a read after PATCHes to letters and signs of all kinds"
         judge_members(at, rule, person.read_until(what, changed), changed)
     at.not_exercised(rule, "the server takes none of the texts")
-    at.not_applicable(exact, "the server takes no text of all kinds of letters")
+    at.not_applicable(exact, "the server takes no text in letters and signs of all kinds")
 
 
 def _judged(at: Check, make: Callable[[Run, str], KnownList]) -> list[Exchange]:

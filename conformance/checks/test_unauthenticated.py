@@ -63,10 +63,10 @@ def test_authentication_comes_first(engine: AuthProbes) -> Iterator[Case | Step]
         yield _case(engine, _BARE, "without an idempotency key", key=None)
         key, body = first.idempotency_key, first.body
         for form in (_WRONG, _BARE, _replayed(used)):
-            case = _case(there, form, "with a used idempotency key and its body", key=key, body=body)
+            case = _case(there, form, "that repeats an idempotency key and its body", key=key, body=body)
             yield from there.steps([case])
         other = b"{}" if body is None else body + b" "
-        case = _case(there, _WRONG, "with a used idempotency key and another body", key=key, body=other)
+        case = _case(there, _WRONG, "that repeats an idempotency key with another body", key=key, body=other)
         yield from there.steps([case])
 
 

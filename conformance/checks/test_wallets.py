@@ -63,7 +63,8 @@ def test_second_wallet_of_a_pair(at: Check) -> None:
         {"currency": f" {currency}"},
         {"network": network.swapcase()},
     ):
-        what = f"a wallet of {spelt} beside one of {_pair(first.body)}"
+        changed = " and ".join(f"{name} {show(value)}" for name, value in spelt.items())
+        what = f"a wallet with {changed} beside one of {_pair(first.body)}"
         answer = send({**run.samples.wallet(), "currency": currency, "network": network, **spelt}, what)
         twice = answer.succeeded and _pair(answer.document) == _pair(first.exchange.document) != ""
         got = unusable(answer) or (f"{answer.status}, {_pair(answer.document)} once more" if twice else "")

@@ -275,7 +275,12 @@ def same_each_time(what: str, pages: Sequence[Page], *, moving: bool = False) ->
         shows = [[identifier for identifier in ids if identifier in common] for ids in shows]
     for at, ids in enumerate(shows):
         if ids != shows[0]:
-            return what, f"a difference at reading {at + 1}", pages[0].exchange, pages[at].exchange
+            return (
+                what,
+                f"other elements, or another order, at read {at + 1} of {len(shows)}",
+                pages[0].exchange,
+                pages[at].exchange,
+            )
     return what, "", *(page.exchange for page in pages)
 
 
@@ -359,7 +364,7 @@ def none_of_another(
     shows = dict.fromkeys(ids_of(page for page in pages if page is not None))
     foreign = [each for each in shows if each in strangers or (exact and each not in created)]
     owners = sorted({strangers[each] for each in foreign if each in strangers})
-    got = f"{len(foreign)} others" + (f", among them {' and '.join(owners)}" if owners else "")
+    got = f"{count(len(foreign), 'other')}" + (f", among them {' and '.join(owners)}" if owners else "")
     return expected, got if foreign else "", *exchanges
 
 

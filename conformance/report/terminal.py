@@ -63,7 +63,7 @@ class Row:
             return [text.rstrip()]
         start = len(label) or len(text) - len(text.lstrip()) + 2
         wrapped = textwrap.wrap(text, width - 1, subsequent_indent=" " * start, break_on_hyphens=False)
-        first, *rest = wrapped or [""]
+        first, *rest = [line.rstrip() for line in wrapped] or [""]
         # Foreign text must not become a workflow command of a CI system.
         return [first, *(f"{line[:start]}.{line[start:]}" if _COMMAND.match(line) else line for line in rest)]
 

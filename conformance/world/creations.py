@@ -65,7 +65,9 @@ def _created_once(run: Run, operation: str) -> list[CreatedResource]:
             where = Account(run, account_id=fixture.account_id, business=True)
         for body in tries:
             exchange = run.send(
-                where.client, call(operation, where.ids(operation), body), f"a {operation} of {name}"
+                where.client,
+                call(operation, where.ids(operation), body),
+                f"{TRAITS[operation].creates.replace('_', ' ')}: {name}",
             )
             if exchange.succeeded and isinstance(exchange.document, dict):
                 resources.append(CreatedResource(name, body, where, exchange))

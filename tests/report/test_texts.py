@@ -17,6 +17,8 @@ from conformance.report.document import Document, KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
 from conformance.report.markdown import code, markdown
 from conformance.report.terminal import summary
+from tests.faults.catalogue import load
+from tests.faults.harness import catch
 from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 
 # ---------------------------------------------------------------------- the terminal
@@ -105,3 +107,34 @@ def test_a_code_span_holds_any_text(text: str) -> None:
         assert ticks[0] not in re.findall("`+", inner)
         assert span.endswith(ticks[0])
     assert "\n" not in span
+
+
+def test_no_line_ends_with_white_space_where_a_word_fills_it() -> None:
+    word = "0" * 24
+    results = whole_run(None, judged("list.walk", "listWallets", Verdict.FAILED, got=f"0 {word} {'0' * 26}"))
+    assert all(line == line.rstrip() for line in lines_of(results, width=20))
+
+
+#: A rule, its operation, and part of what is said of a request that breaks it.
+_SAID = [
+    ("wallet.duplicate", "createWallet", 'a wallet with currency "'),
+    ("create.text-exact", "createAccount", "letters and signs of all kinds"),
+    ("create.server-owned", "createBeneficiary", "a create that names "),
+]
+
+#: What only a reader of the code understands: a Python value, an operationId as a noun.
+_CODE = re.compile(r"\{'|\ba (create|get|list|update|disable)[A-Z]")
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(("rule", "operation", "words"), _SAID)
+def test_requests_are_described_in_words(rule: str, operation: str, words: str) -> None:
+    faults = [each for each in load() if (each.rule, each.operation) == (rule, operation)]
+    texts = [
+        violation.expected
+        for fault in faults[:12]
+        for cell in catch(fault).ledger.cells
+        for violation in cell.violations
+    ]
+    assert any(words in text for text in texts), texts
+    assert not [text for text in texts if _CODE.search(text)]

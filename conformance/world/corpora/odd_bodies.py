@@ -109,9 +109,9 @@ class Derived:
 
     def not_objects(self) -> Iterator[Value]:
         """JSON bodies that are not an object."""
-        yield Value(b"[" + self.valid + b"]", "as an array that holds it")
+        yield Value(b"[" + self.valid + b"]", "put into an array")
         yield Value(b"[]", "as an empty array")
-        yield Value(to_json(self.valid.decode()), "as a string that holds it")
+        yield Value(to_json(self.valid.decode()), "put into a string")
         yield Value(b"1", "as a number")
         yield Value(b"true", "as true")
         yield Value(b"null", "as null")

@@ -25,6 +25,7 @@ from conformance.wire.pages import (
     page_of,
     query,
     status_filter,
+    walk,
 )
 from conformance.world.known_lists import KnownList, small_list
 
@@ -131,6 +132,21 @@ def judge_whole(at: Check, rule: str, done: Walk, expected: Collection[str], wha
     if good and not done.cut:
         good = at.expect(rule, *paging.full_pages(what, done.pages, done.size))
     return good
+
+
+def judge_count(at: Check, rule: str, call: Call, first: Walk) -> None:
+    """Judges that the totals of a whole walk of a list that others add to count no more elements than it
+    shows then, or later."""
+
+    def most(done: Walk) -> Judgement:
+        what = "a total that counts no more than the list shows later"
+        return paging.counts_at_most(what, first.pages, done, at.run.lag.within)
+
+    later = at.eventually(
+        lambda: walk(at.send, call, size=MAX_SIZE - 1), lambda done: done.cut or not most(done)[1]
+    )
+    if later.whole and not later.cut:
+        at.expect(rule, *most(later))
 
 
 def judge_totals(at: Check, rule: str, read: Sequence[Page], count: int, what: str) -> None:

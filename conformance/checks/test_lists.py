@@ -11,6 +11,7 @@ from conformance.checks.list_judging import (
     active,
     compared,
     judge_by_query,
+    judge_count,
     judge_size,
     judge_totals,
     judge_whole,
@@ -19,7 +20,6 @@ from conformance.checks.list_judging import (
     usable_page,
 )
 from conformance.judge import paging
-from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import (
@@ -176,20 +176,11 @@ def test_total_counts_what_is_listed(at: Check) -> None:
     as many as its numbers say."""
     call = stocked(at).call
     first = steady(at, call, lambda: walk(at.send, call))
-
-    def most(done: Walk) -> Judgement:
-        what = "a total that counts no more than the list shows later"
-        return paging.counts_at_most(what, first.pages, done, at.run.lag.within)
-
     if first.cut or not first.whole:
         usable_page(at, "list.walk", first.exchanges[-1], "a page of a list")
         _say_length(at, first)
         return
-    later = at.eventually(
-        lambda: walk(at.send, call, size=MAX_SIZE - 1), lambda done: done.cut or not most(done)[1]
-    )
-    if later.whole and not later.cut:
-        at.expect("list.walk", *most(later))
+    judge_count(at, "list.walk", call, first)
     _judge_last_page(at, call)
 
 

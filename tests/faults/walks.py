@@ -165,7 +165,7 @@ faults["list.walk"] |= {
         _held, each=IN_ACCOUNTS, operations=("listAccounts",)
     ),
     "total counts an account once for each resource of this kind in it.": counted(
-        _held, each=IN_ACCOUNTS[:2], operations=("listAccounts",)
+        _held, each=IN_ACCOUNTS, operations=("listAccounts",)
     ),
     "total counts the accounts of all customers.": seam(
         "count",

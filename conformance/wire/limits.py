@@ -57,6 +57,8 @@ class Limit:
     open: bool = True
     #: Answers that arrived while the request that was refused last was under way.
     beside: int = 0
+    #: When a request ended without an answer, on which the server may still be at work.
+    abandoned: float = -math.inf
     #: When the next request is due.
     due: float = 0.0
     under_way: int = 0
@@ -100,6 +102,8 @@ class Limit:
         if exchange.throttled:
             self._refused(exchange, began, now)
         else:
+            if exchange.status is None:
+                self.abandoned = now
             self.waited = 0.0
             self.answers.append(now)
             while self.answers[0] < now - 1:
@@ -131,7 +135,14 @@ class Limit:
             self.rate_refused = min(self.rate, observed) if observed > 1 else self.rate
             self.rate = max(SLOWEST, min(DOWN * self.rate, MARGIN * self.rate_refused))
         elif self.under_way or beside:
-            self.open, self.beside, self.at_once_refused = False, beside, self.under_way + beside + 1
+            number = self.under_way + beside + 1
+            fitting = number <= self.at_once < math.inf
+            if fitting and now - self.abandoned < QUIET:
+                return
+            self.open, self.beside = False, beside
+            # As many fitted before: others may use the server. Twice in a row it takes fewer.
+            if not fitting or now - self.last < SETTLED:
+                self.at_once_refused = number
             return
         else:
             # Alone, it was refused for those before it.

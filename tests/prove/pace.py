@@ -224,4 +224,4 @@ def _spent() -> float:
 @contextlib.contextmanager
 def _served(row: Row, folder: Path) -> Iterator[Path]:
     with several_processes(folder, row.server, row.processes) as tables:
-        yield write_target(folder / "target.toml", tables)
+        yield write_target(folder / "target.toml", {**tables, "lists": {"array_style": "repeat"}})

@@ -269,6 +269,38 @@ def test_a_refusal_that_is_read_late_counts_for_those_that_were_under_way() -> N
     assert limit.at_once == 2
 
 
+@pytest.mark.parametrize(("again", "at_once"), [(20.0, 2), (3.0, 1)])
+def test_a_single_refusal_of_as_many_as_were_taken_is_forgotten(again: float, at_once: int) -> None:
+    """Another client had one under way."""
+    limit, taken = Limit(), Answer("listWallets", 0.1)
+    refused: Any = Answer("listWallets", 0.1, True, {"retry-after": "1"}, 503)
+
+    def refuse(number: int, now: float) -> None:
+        limit.under_way = number
+        for answer, end in ((refused, now), (taken, now + 0.1)):
+            limit.ended(answer, end - 0.1, end)  # type: ignore[arg-type]
+        limit.under_way = 0
+
+    refuse(3, 100.0)
+    assert limit.at_once == 2
+    refuse(2, 120.0)
+    assert limit.at_once == 1
+    limit.reserve(1, 122.0)
+    assert limit.at_once == 2
+    refuse(2, 120.0 + again)
+    limit.reserve(1, 122.0 + again)
+    assert limit.at_once == at_once
+
+
+def test_a_refusal_beside_a_request_whose_caller_hung_up_lowers_no_limit() -> None:
+    limit = Limit(at_once=2, under_way=3)
+    gone, taken = Answer("listWallets", 0.01, status=None), Answer("listWallets", 0.1)
+    refused: Any = Answer("listWallets", 0.01, True, {"retry-after": "1"}, 503)
+    for answer, end in ((gone, 100.0), (refused, 100.02), (taken, 100.1)):
+        limit.ended(answer, end - answer.elapsed, end)  # type: ignore[arg-type]
+    assert limit.at_once == 2 and limit.at_once_refused > 2
+
+
 def test_a_race_that_is_refused_shows_no_limit_of_its_operation() -> None:
     pace = Pace(lanes=4)
     for name, throttled, number in (

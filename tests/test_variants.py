@@ -12,6 +12,7 @@ import pytest
 
 from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
+from conformance.plugin.selection import quick
 from conformance.reference.behaviour import Behaviour
 from tests.variants.catalogue import VARIANTS
 from tests.variants.choice import ANSWERED, CHOICES
@@ -26,6 +27,27 @@ def test_conforming_server_is_not_blamed(variant: Variant) -> None:
     judged = judge(variant, plan())
     assert judged.blamed == []
     assert [case for case in judged.inconclusive if case[1] not in variant.unreached] == []
+
+
+#: Servers that leave some checks without an occasion, which another check of a quick run then has.
+_QUICK = ("brackets", "pages not found", "strict")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        pytest.param(each, id=each.name, marks=[] if each.name in _QUICK else pytest.mark.slow)
+        for each in VARIANTS
+    ],
+)
+def test_quick_run_judges_each_required_rule_that_a_server_lets_it(variant: Variant) -> None:
+    judged = judge(variant, [each for each in plan() if (each[0].name, each[1]) in quick()])
+    assert judged.blamed == []
+    assert [
+        case
+        for case in judged.inconclusive
+        if RULES[case[0]].level is Level.REQUIRED and case[1] not in variant.unreached
+    ] == []
 
 
 def test_drawn_server_is_not_blamed() -> None:

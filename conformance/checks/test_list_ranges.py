@@ -76,10 +76,14 @@ _FORMS = (("%2B7", 7), ("7.0", 7), ("1e1", 10), ("%207", 7), ("%D9%A7", 7), ("7%
 @check("list.echo")
 def test_integers_in_other_forms(at: Check) -> None:
     """Sends page and size with a leading zero, a plus sign, a fraction, an exponent, a space, or in digits of
-    another script: that decimal number, the default, or a refusal."""
+    another script: that decimal number, the default, or a refusal; written plainly: that number."""
     stock, turn = stocked(at), OPERATION_SETS["list"].index(at.operation.id)
     forms = [("size", "011", 11), ("page", "010", 10)]
     forms += [("size", *_FORMS[(turn + step) % len(_FORMS)]) for step in (0, 2)]
+    plain = at.send(stock.call.with_query(query(1, 11)), "page=1&size=11")
+    if page := usable_page(at, "list.echo", plain, plain.purpose):
+        # A server may refuse all others.
+        judge_by_query(at, plain, "list.echo")
     for name, text, value in forms:
         size = "&size=1" if name == "page" else ""
         what = f"{name}={text}{size}"
@@ -117,10 +121,13 @@ _OVERFLOWS = 2**59
 @check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages")
 def test_page_past_the_last(at: Check) -> None:
     """Reads pages past the last, up to where 32-bit and 64-bit offsets overflow: no items, or a refusal. The
-    envelope has the page and size of the query and the number of pages."""
+    envelope has the page and size of the query and the number of pages, as that of the first page has."""
     stock = stocked(at)
-    first = page_of(at.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100"))
+    exchange = at.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    first = page_of(exchange)
     done = walk(at.send, stock.call)
+    # Those past the last may all be refused.
+    _judge_numbers(at, exchange, exchange.purpose, done)
     # The highest count known, also where the walk is cut off.
     count = max(len(set(done.ids)), done.total or 0, len(stock.created), (first and first.total) or 0)
     near: dict[tuple[int, int], str] = {}
@@ -153,8 +160,8 @@ def test_page_past_the_last(at: Check) -> None:
 
 
 def _judge_numbers(at: Check, exchange: Exchange, what: str, done: Walk) -> None:
-    """Judges the envelope of a page without items: it echoes page and size, and `pages` is that of the whole
-    list, not of the empty result."""
+    """Judges the envelope of a page: it echoes page and size, and `pages` is that of the whole list, not of
+    the empty result of a page past the last."""
     judge_by_query(at, exchange, "list.echo")
     size = queries.read(exchange.call.query).number("size")
     if size is not None and done.pages:

@@ -122,11 +122,9 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
 def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, str, str]]:
     """Yields the filters of a query that every server must apply: rule, parameter and value."""
     for name in MEMBERS:
-        value = query.single(name)
+        value = query.single(f"{name}[]" if (name, array_style) == ("statuses", "brackets") else name)
         documented = name in OPERATIONS[operation].query_parameters
-        if value is None or not documented or (name == "statuses" and array_style == "brackets"):
-            continue
-        if _is_plain(operation, name, value):
+        if value is not None and documented and _is_plain(operation, name, value):
             yield _RULES[name], name, value
 
 

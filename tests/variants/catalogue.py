@@ -141,6 +141,7 @@ one of each currency: one_of_each_currency, periods_checked
 virtual accounts of one organization: virtual_accounts_of_one
 without chunked bodies: ReadsNoChunks
 alike in all answers: like_all_answers
+pages not found: pages_beyond_not_found, canonical_integers
 implied otherwise: keys_optional, unassigned_codes, optional_types_ignored, numbers_as_floats
 nothing implied: unauthenticated_otherwise, signature_shown, random_uuids_only, parsed_bodies_compared,
     references_invalid, any_destination_of_the_account, payins_of_any_amount, no_rates_yet,

@@ -49,6 +49,12 @@ def pages_beyond_refused(self: Behaviour, ctx: Context, listing: Listing) -> obj
     return listing.page > max(1, self.pages(ctx, listing))
 
 
+@demand("list.out-of-range", seam="page_of", kind="invalid_parameter", status=404)
+def pages_beyond_not_found(self: Behaviour, ctx: Context, listing: Listing) -> object:
+    """Answers a page beyond the last with 404."""
+    return listing.page > max(1, self.pages(ctx, listing))
+
+
 @choice("list.several-statuses", seam="statuses")
 def one_status_only(self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
     """Refuses several statuses in any style."""

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate, parsedate_to_datetime
+from urllib.parse import unquote_to_bytes
 
 import httpx
 
@@ -151,7 +152,7 @@ def _malformed(request: httpx.Request, target: bytes) -> bool:
 def _attacking(request: httpx.Request, target: bytes) -> bool:
     """Returns True for a request that resembles an attack, or a GET with a body (RFC 9110, 9.3.1)."""
     odd = request.method == "GET" and request.content
-    return bool(odd or _ATTACKS.search(target) or _ATTACKS.search(request.content))
+    return bool(odd or _ATTACKS.search(unquote_to_bytes(target)) or _ATTACKS.search(request.content))
 
 
 def _long_header(request: httpx.Request, target: bytes) -> bool:

@@ -4,6 +4,7 @@ spread over the path's ids moves the new resource elsewhere, and a nested one ta
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
-from conformance.judge.outcomes import Got
+from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.paging import pageless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
@@ -136,6 +137,16 @@ class Named:
         )
         return problem(answer), answer
 
+    def unnamed(self) -> Got:
+        """What a new resource of the kind, which no body named, is shown as otherwise than it was made; empty
+        where there can be none."""
+        other = copy.copy(self)
+        try:
+            other.exchange = self.fixture.create(self._create)
+        except Inconclusive:
+            return ""
+        return other.lost("")[0]
+
 
 def _place(at: Check, whose: str, create: str) -> Account:
     """Returns the place of resources to name: that in which the operation creates others, or one with
@@ -182,6 +193,8 @@ def _judge(at: Check, named: Named, answer: Exchange, own: set[str]) -> None:
         got = outcomes.memberless(answer) or (f"{show(theirs[0])}, which the body named" if theirs else "")
         at.expect(RULE, f"{what}: an answer that shows nothing of that", got, answer, named.exchange)
     lost, look = named.lost(new if answer.succeeded and isinstance(new, str) else "")
+    if isinstance(lost, str) and lost and named.unnamed() == lost:
+        lost = Unclear(f"one that no body named is shown so as well: {lost}", "read.equals-create")
     if look is not None:
         at.expect(RULE, f"after {what}: that is as its owner made it", lost, look, answer, named.exchange)
 

@@ -136,7 +136,7 @@ def _further(at: Check, answer: Exchange, plain: Exchange | None) -> Got:
         return lost
     if not (faults := _faults(answer)):
         return ""
-    usual = plain or at.send(_valid(at), "a valid request without")
+    usual = plain or at.send(_valid(at), "a valid request without these headers")
     if lost := unusable(usual):
         return lost
     own = _faults(usual)

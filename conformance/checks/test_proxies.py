@@ -16,7 +16,7 @@ from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.judge.comparison import same_account, show, shows
 from conformance.judge.oracle import UNKNOWN
-from conformance.judge.outcomes import Got, Unclear, unusable
+from conformance.judge.outcomes import Got, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.wire.pages import page_of
@@ -104,12 +104,13 @@ def test_request_line_says_what_is_done(at: Check) -> None:
         # A server may refuse parameters and members that it does not know.
         tries = [each.but(body=request.with_field(_METHOD, method).body) for each in tries] + tries
     answer = at.until_accepted(map(renewed, tries), what)[-1]
-    got: Got = _not_done(at, answer)
+    got = _not_done(at, answer)
     if got and answer.succeeded:
-        plain = at.send(at.valid(), "a valid request without")
+        plain = at.send(at.valid(), "a valid request without these headers")
         if _not_done(at, plain):
             cause = "list.envelope" if at.operation.is_list else "format.fields"
-            got = Unclear(f"{plain.purpose} was answered {plain.described()} as well", cause)
+            at.unclear(RULE, f"{plain.purpose} was answered {plain.described()} as well", plain, cause=cause)
+            return
     _judge(at, answer, f"what {at.operation.method} does", got)
     if answer.succeeded and at.operation.method == "GET" and not at.operation.is_list:
         at.accepted(RULE, at.send(request.but(headers=()), "a read after DELETE in a header"), answer)
@@ -129,7 +130,7 @@ def _elsewhere(at: Check) -> Call | None:
     return other.call(at.operation.id)
 
 
-def _judge(at: Check, answer: Exchange, what: str, got: Got) -> None:
+def _judge(at: Check, answer: Exchange, what: str, got: str) -> None:
     lost: Got = unusable(answer) or (
         got if answer.succeeded else "" if answer.refused else answer.described()
     )

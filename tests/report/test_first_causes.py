@@ -30,6 +30,20 @@ _ROWS: list[_Row] = [
         {"destination.default": "createPayoutDestination", "body.existing-ids": "createPayoutDestination"},
     ),
     ("format.timestamp", "created offset", "createAccount", {"http.negotiation": "createAccount"}),
+    (
+        "destination.last4",
+        "first four",
+        "createPayoutDestination",
+        {"body.existing-ids": "createPayoutDestination"},
+    ),
+    (
+        "format.fields",
+        "display_name too long",
+        "getBeneficiary",
+        {"body.existing-ids": "createBeneficiary", "http.negotiation": "getBeneficiary"},
+    ),
+    ("fields.currency-code", "currency three digits", "createPayout", {}),
+    ("fields.max-length", "display_name, beneficiary_type=individual", "createBeneficiary", {}),
     ("format.money", "amount number", "createPayout", {"http.negotiation": "createPayout"}),
     (
         "http.content-type",

@@ -11,11 +11,18 @@ from jsonschema import Draft202012Validator
 from conformance.contract.documents import SPEC, load
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operation_sets import CITED, OPERATION_SETS, cited_rules
-from conformance.contract.operations import OPERATIONS, Operation, response_problems, response_schema
+from conformance.contract.operations import (
+    OPERATIONS,
+    Operation,
+    item_fields,
+    response_problems,
+    response_schema,
+)
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level
+from conformance.contract.schemas import nullable
 from conformance.contract.traits import TRAITS
 from tests import schemas
-from tests.specification import BODIES, PATHS, RESOURCES
+from tests.specification import BODIES, LIMITS, PATHS, RESOURCES
 from tests.support.spec_files import CATALOGUE, OPENAPI, SCHEMAS, described, walk
 
 
@@ -131,7 +138,28 @@ def test_bodies_have_the_fields_of_section_4() -> None:
         }, name
 
 
+def test_answers_have_the_members_of_section_2() -> None:
+    for name, operation in OPERATIONS.items():
+        rows = RESOURCES[operation.resource]
+        if operation.is_list:
+            assert set(item_fields(name)) <= set(rows), name
+            continue
+        members = response_schema(name)["properties"]
+        assert set(members) == set(rows), name
+        required = {row.name for row in rows.values() if not row.sometimes}
+        assert set(response_schema(name)["required"]) == required, name
+        null = {row.name for row in rows.values() if row.nullable or row.sometimes}
+        assert {member for member, schema in members.items() if nullable(schema)} == null, name
+
+
 # ---------------------------------------------------------------------- limits
+
+
+def test_lengths_are_those_of_sections_2_and_8() -> None:
+    for name in BODIES:
+        body = fields(OPERATIONS[name])
+        lengths = {field: schema["maxLength"] for field, schema in body.items() if "maxLength" in schema}
+        assert lengths == {field: most for field, most in LIMITS[name].items() if field in body}, name
 
 
 def test_paging_limits_are_those_of_section_8() -> None:

@@ -81,7 +81,8 @@ def read(raw: str) -> Query:
             except UnicodeDecodeError:
                 query.readable = False
                 pair.append(part)
-        query.readable &= bool(separator) and not re.search(r"[+;,\[\]]", name)
+        # A semicolon separates parameters too, to some servers.
+        query.readable &= bool(separator) and ";" not in piece and not re.search(r"[+,\[\]]", name)
         query.pairs.append((pair[0], pair[1]))
     return query
 

@@ -135,3 +135,8 @@ NOT_PLAIN = """
 @pytest.mark.parametrize("raw", [*PLAIN, *NOT_PLAIN.split()])
 def test_plain_queries(raw: str) -> None:
     assert queries.plain_query("listWallets", queries.read(raw), "repeat") == PLAIN.get(raw, "")
+
+
+@pytest.mark.parametrize("raw", [*PLAIN, "page=1;size=2", "page=1&x=a;size=2"])
+def test_a_semicolon_separates_parameters_to_some_servers(raw: str) -> None:
+    assert queries.read(raw).readable == (raw in PLAIN)

@@ -100,7 +100,8 @@ nobody twice: UniqueNames, UniquePeople, UniqueBankAccounts, UniqueLabels, secon
 payment network: titles_listed, companies_of_businesses, tax_ids_of_aform, latin_names,
     names_without_digits, emails_in_lower_case, phones_as_e164, bank_accounts_found, scaled_replays
 autoincrement: serial_ids, DatabaseAhead, LastChangedFirst, unchanged_stays, disabled_stays,
-    empty_key_is_none, SpellingsServed, ParametersOfSegments, empty_is_null, FeesTaken, dates_in_utc
+    empty_key_is_none, SpellingsServed, ParametersOfSegments, semicolons_separate, empty_is_null, FeesTaken,
+    dates_in_utc
 what is there: AccountsFound, PeopleFound, VirtualAccountsFound, DatabaseBehind,
     nanoseconds_then_microseconds, ByName, keys_everywhere, UndocumentedReads, reserved_on_approval,
     OtherWordsForMethods, NonceFirst

@@ -55,6 +55,13 @@ def pages_beyond_not_found(self: Behaviour, ctx: Context, listing: Listing) -> o
     return listing.page > max(1, self.pages(ctx, listing))
 
 
+@choice(seam="query")
+def semicolons_separate(self: Behaviour, usual: Usual, ctx: Context) -> Mapping[str, list[str]]:
+    """Takes a semicolon in a query for a separator of parameters, as `&` (HTML 4, appendix B.2.2)."""
+    ctx.query = ctx.query.replace(b";", b"&")
+    return usual(ctx)
+
+
 @choice("list.several-statuses", seam="statuses")
 def one_status_only(self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
     """Refuses several statuses in any style."""

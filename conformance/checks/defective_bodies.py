@@ -57,7 +57,9 @@ class DefectiveBodies(Engine):
             self.stop = stop
         # Before the first snapshot, as this may create resources.
         rows = TURNS.get(self.operation, ()) if shape == SAMPLE and not self.stop else ()
-        self._turns = itertools.cycle([shape, *(row for row in rows if accepts(at.run, self.operation, row))])
+        turns = [shape, *(row for row in rows if accepts(at.run, self.operation, row))]
+        #: The number of rows of bodies that one invalid field is in, by turns.
+        self.turns, self._turns = len(turns), itertools.cycle(turns)
 
     def _account(self) -> Account:
         """Returns the fixture of defective requests, cached for the run; that of wallets has none.

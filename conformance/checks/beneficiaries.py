@@ -11,7 +11,8 @@ from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document, normalized, objects
-from conformance.judge.outcomes import Judgement, Unclear
+from conformance.judge.outcomes import Judgement, Unclear, unusable
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.bodies import NAMES
@@ -177,8 +178,11 @@ def judge_beneficiary(
     moving, left_out = MOVING.difference(changes), set(but)
     judge_members(at, rule, answer, expected, what, but=moving | left_out, otherwise=otherwise)
     for name in sorted(({"status", "verified"} & moving - left_out) & expected.keys()):
-        if not mismatches(answer, {name: expected[name]}) or (act and moved_by(at, act, name)):
-            at.member(rule, answer, name, expected[name], what=what)
+        try:
+            if not mismatches(answer, {name: expected[name]}) or (act and moved_by(at, act, name)):
+                at.member(rule, answer, name, expected[name], what=what)
+        except Inconclusive as stop:
+            at.unclear(rule, stop.reason, answer, stop=stop)
 
 
 def judge_change(
@@ -225,7 +229,7 @@ def judge_change(
 def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool:
     """Repeats a request on new beneficiaries, each beside others; True if a member changes each time on that
     one, and on no other, or, if `of_others`, on another, as it is answered: jobs and other users may change
-    any at any time."""
+    any at any time. Raises Inconclusive where an answer says nothing."""
     fixture, elsewhere = at.account(fresh=True), at.account(CREATED)
 
     def moved(person: Beneficiary, answer: Exchange) -> bool:
@@ -242,6 +246,8 @@ def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool
         answer = act(person)
         after = [(other, other.read("another one, to which nothing was done")) for other in others]
         looks = [answer, *(look for _, look in (*before, *after))]
+        if unclear := next(filter(None, map(unusable, looks)), None):
+            raise Inconclusive(unclear.reason, unclear.remedy, unclear.cause)
         if not all(look.succeeded for look in looks) or any(moved(*each) for each in before):
             return False
         changed = [look for other, look in after if moved(other, look)]

@@ -21,7 +21,7 @@ from decimal import Decimal
 from typing import Self
 
 from conformance.checks.check import Check
-from conformance.checks.watched import NotSeen, Snapshot, kind_of
+from conformance.checks.watched import NotSeen, Snapshot, hidden, kind_of
 from conformance.judge import effects
 from conformance.judge.effects import Effect
 from conformance.judge.outcomes import unusable
@@ -165,7 +165,7 @@ class SideEffects:
             ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}
             look = self._look(call("getBeneficiary", ids), "a read of what the answer names")
             got = f"{answer.status}, and getBeneficiary shows a new beneficiary" if look.succeeded else ""
-            self.at.expect(rule, expected, unusable(answer) or got, answer, look)
+            self.at.expect(rule, expected, unusable(answer) or unusable(look) or got, answer, look)
         for last in () if named else sent[-1:]:
             self.at.expect(rule, expected, unusable(last) or "", last)
 
@@ -255,6 +255,8 @@ class SideEffects:
                 return False
         ids = {"account_id": self.fixture.account_id, "beneficiary_id": other.beneficiary_id}
         look = self._look(call("getBeneficiary", ids), "another beneficiary, to see whether it is disabled")
+        if not look.succeeded:
+            raise hidden(look)
         disabled: bool = look.get("status") == "disabled"
         return disabled
 

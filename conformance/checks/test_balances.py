@@ -9,10 +9,12 @@ from typing import Any
 from conformance.checks.check import Check, check
 from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
+from conformance.judge.outcomes import Got, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Account
+from conformance.world.sender import refusal_of_valid
 
 #: Reads of two accounts whose balances others may change in between.
 LOOKS = 2
@@ -94,7 +96,7 @@ def _judge_neighbours(
 
 def _payout(
     at: Check, payer: tuple[str, Account], neighbours: Sequence[tuple[str, Account]]
-) -> Iterator[tuple[str, Exchange, Exchange, Exchange, Exchange, Exchange]]:
+) -> Iterator[tuple[Got, Exchange, Exchange, Exchange, Exchange, Exchange]]:
     """Pays from an account; yields for each look at its neighbours' balances what it shows of that, the look,
     the payer's balances after and before, the earlier look, and the payout."""
     payer_name, paying = payer
@@ -107,6 +109,9 @@ def _payout(
     untouched = [look(*neighbour) for neighbour in neighbours]
     before = at.send(reading, f"balances of {payer_name}, before a payout")
     paid = at.send(paying.call("createPayout"), f"a payout from {payer_name}")
+    if not paid.succeeded:
+        stop = refusal_of_valid(paid)
+        at.unclear("balances.of-account", stop.reason, paid, stop=stop, choice=paid.refused)
     for _ in range(LOOKS if paid.succeeded else 0):
         after = at.send(reading, f"balances of {payer_name}, after a payout")
         _judge_currencies(at, after, "balances of an account that pays: one element for each currency")
@@ -115,9 +120,12 @@ def _payout(
             yield _of_the_payer(later, earlier, after, before, paid), later, after, before, earlier, paid
 
 
-def _of_the_payer(now: Exchange, earlier: Exchange, after: Exchange, before: Exchange, paid: Exchange) -> str:
+def _of_the_payer(now: Exchange, earlier: Exchange, after: Exchange, before: Exchange, paid: Exchange) -> Got:
     """Something of another account in the balances of one: those that a payout changed there (after and
-    before), or a movement by its amount since they were read earlier."""
+    before), or a movement by its amount since they were read earlier; unclear where a look says nothing."""
+    for look in (now, earlier, after, before):
+        if unclear := unusable(look):
+            return unclear
     beside, changed, usual = (_money(look) for look in (now, after, before))
     for currency, money in changed.items():
         if money != usual.get(currency) and beside.get(currency) == money:

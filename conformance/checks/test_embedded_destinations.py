@@ -106,7 +106,7 @@ def _judge_defaults(at: Check, fixture: Account, owner: Beneficiary, act: Callab
         return act(what), at.send(listing, "the list of its destinations")
 
     answer, listed = at.eventually(look, lambda looks: all(map(exists, looks)) and not _other_default(*looks))
-    if at.usable(RULE, answer) and answer.succeeded and listed.succeeded:
+    if at.usable(RULE, answer) and at.usable(RULE, listed) and answer.succeeded and listed.succeeded:
         expected = f"{what}: is_default of each as in their list"
         at.expect(RULE, expected, _other_default(answer, listed), answer, listed)
 

@@ -16,6 +16,7 @@ from conformance.checks.side_effects import SideEffects
 from conformance.contract.json_text import all_texts
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.judge.comparison import document, show
+from conformance.judge.outcomes import unusable
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange
@@ -271,7 +272,8 @@ def _judge_as_fresh(at: Check, what: str, answer: Exchange, fresh: Exchange, *ot
     """Judges that a refusal is that of the same request with a fresh key."""
     unlike = not answer.succeeded and (fresh.succeeded or (fresh.refused and _kind(answer) != _kind(fresh)))
     expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
-    at.expect(ISOLATION, expected, answer.described() if unlike else "", answer, fresh, *others)
+    got = answer.described() if unlike else ""
+    at.expect(ISOLATION, expected, unusable(answer) or unusable(fresh) or got, answer, fresh, *others)
 
 
 def _kind(answer: Exchange) -> tuple[object, object, object]:

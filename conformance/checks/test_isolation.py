@@ -63,5 +63,5 @@ def _queries(at: Check) -> Iterator[tuple[str, Parameters]]:
 
 
 def _judge(at: Check, answer: Exchange, what: str) -> None:
-    if answer.succeeded:
+    if at.usable(RULE, answer) and answer.succeeded:
         at.expect(RULE, f"{what}: {NOTHING_OF_OTHERS}", at.run.invariants.isolation.foreign(answer), answer)

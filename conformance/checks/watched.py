@@ -106,7 +106,7 @@ class Balances(Watched):
         look = self.look(self.fixture.call("getAccountBalances"), "the balances as they are")
         money = effects.amounts(look.get("balances")) if look.succeeded else None
         if money is None:
-            raise _hidden(look)
+            raise hidden(look)
         if money == {} and self.traits.draws_on_funds:
             raise NotSeen("by which payouts are watched, shows no balance", look, _FUNDED, choice=True)
         return Snapshot([look], money)
@@ -132,7 +132,7 @@ class Resource(Watched):
         reading = call(read, self.ids)
         look = self.run.lag.eventually(read, lambda: self.look(reading, "the beneficiary as it is"), shows)
         if not look.succeeded or not isinstance(look.document, dict):
-            raise _hidden(look)
+            raise hidden(look)
         return Snapshot([look], look.document)
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
@@ -158,7 +158,7 @@ class Elements(Watched):
         listing = self.fixture.call(self.traits.listed_by)
         done = walk(lambda call, _: self.look(call, "the list, to compare what is in it"), listing)
         if done.broken is not None:
-            raise _hidden(done.broken)
+            raise hidden(done.broken)
         return _pages(done.exchanges)
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
@@ -189,7 +189,7 @@ class Accounts(Elements):
         look = self.look(listing, "one account, for the number of all")
         page = page_of(look)
         if page is None or page.total is None:
-            raise _hidden(look)
+            raise hidden(look)
         whole = page.total <= len(page.items)
         first = page_of(before.looks[0]) if before is not None else None
         if before is None or page.total <= (since := (first and first.total) or 0):
@@ -226,7 +226,7 @@ def kind_of(operation: str) -> type[Watched]:
     return Watched
 
 
-def _hidden(look: Exchange) -> NotSeen:
+def hidden(look: Exchange) -> NotSeen:
     return NotSeen(f"which shows the effect of requests, was answered {look.described()}", look)
 
 

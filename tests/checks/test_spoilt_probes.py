@@ -4,9 +4,12 @@ in the end. What the server's choice leaves without anything to judge is said be
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
+import httpx
 import pytest
 
 from conformance.checks import load_checks
@@ -14,9 +17,11 @@ from conformance.checks.running import run_check
 from conformance.checks.side_effects import UNDISTURBED
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
+from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from tests.faults.catalogue import load
+from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.choice import compose, times
 from tests.variants.hurry import hurried
@@ -127,3 +132,52 @@ def test_balances_that_stay_as_the_server_chooses_are_said_beside_the_pass(check
 def test_money_is_counted_where_balances_show_it_late(check: str) -> None:
     cell = judged(compose(BalancesBehind), check, "createPayout", COUNTED[check])
     assert (cell.verdict, cell.summary) == (Verdict.PASSED, "")
+
+
+# ---------------------------------------------------------------------- looks that are not answered
+
+
+class Breaks(InProcessTransport):
+    """Answers some requests with 500, or as wrongly signed."""
+
+    #: Path, query and headers of a request, with how often its path came -> the status of a broken answer.
+    status: ClassVar[Callable[[httpx.Request, int], int | None]]
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._times = Counter[str]()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._times[request.url.path] += 1
+        if status := type(self).status(request, self._times[request.url.path]):
+            error = {"type": "authentication_error", "code": "invalid_signature", "message": "No."}
+            return httpx.Response(status, json={"error": error})
+        return super().handle_request(request)
+
+
+UNANSWERED: dict[tuple[str, str, str], Callable[[httpx.Request, int], int | None]] = {
+    ("test_balances.test_balances_are_of_the_account", "getAccountBalances", "balances.of-account"): (
+        lambda request, number: 500 if request.url.path.endswith("/balances") and number > 4 else None
+    ),
+    ("test_isolation.test_odd_queries_stay_within_the_path", "listWallets", "tenancy.isolation"): (
+        lambda request, _: 500 if b"expand=" in request.extensions["target"] else None
+    ),
+    ("test_stored_answers.test_headers_of_the_owner", "getVirtualAccount", "tenancy.isolation"): (
+        lambda request, number: 500 if "X-Request-Id" in request.headers and number == 1 else None
+    ),
+    ("test_nonces.test_nonces_of_refused_requests", "createVirtualAccount", "auth.nonce-replay"): (
+        lambda request, _: 401 if request.read() == b'{"' else None
+    ),
+}
+
+
+@pytest.mark.parametrize("cell", UNANSWERED, ids=lambda cell: cell[0])
+def test_what_was_not_answered_passes_nothing(
+    cell: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check, operation, rule = cell
+    monkeypatch.setattr(Breaks, "status", staticmethod(UNANSWERED[cell]), raising=False)
+    with hurried():
+        cells, _ = run_check(load_checks()[check], operation, run_on(transport=Breaks))
+    judged = next(each for each in cells if each.rule == rule)
+    assert judged.verdict is Verdict.INCONCLUSIVE, judged.summary

@@ -13,7 +13,7 @@ from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import item_fields, response_problems
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, alike, document, objects, same, sent_document, show
-from conformance.judge.oracle import UNKNOWN
+from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.judge.timeliness import untimely
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
@@ -71,19 +71,24 @@ def test_answers_are_json_with_the_same_values(at: Check) -> None:
         got = _otherwise(answer, plain) if plain is not None else ""
         expected = f"{answer.purpose}: JSON, with the values it has without"
         at.expect(RULE, expected, got or _further(at, answer, plain), answer, *filter(None, [plain]))
-        _judge_refused(at, _refused(at, number), refusing)
+        refusals = [_refused(at, number), *([_refused_further(at)] if number else [])]
+        for refused in filter(None, refusals):
+            _judge_refused(at, refused, refusing)
 
 
 def _judge_refused(at: Check, refused: Call, refusing: tuple[tuple[str, str], ...]) -> None:
-    """Judges that a refusal is that of the plain request: as JSON, with its status, type and code."""
+    """Judges that a refusal is that of the plain request: as JSON, with its status, type and code where the
+    text states them."""
     plain = at.send(refused, "a request that is refused")
     if not plain.refused:
         raise refusal_of_valid(plain)
     answer = at.send(renewed(refused).but(headers=refusing), f"{plain.purpose}, with {_named(refusing)}")
     got = _further(at, answer, plain)
-    if not got and answer.described() != plain.described():
+    stated = plain.status in (401, 403, 404)
+    if not got and (answer.described() != plain.described() if stated else not answer.refused):
         got = answer.described()
-    at.expect(RULE, f"{answer.purpose}: {plain.described()}, as JSON", got, answer, plain)
+    expected = plain.described() if stated else "a refusal (4xx)"
+    at.expect(RULE, f"{answer.purpose}: {expected}, as JSON", got, answer, plain)
 
 
 def _valid(at: Check) -> Call:
@@ -99,6 +104,15 @@ def _refused(at: Check, number: int) -> Call:
     if number:
         return place.usual({parameters(at.operation.id)[0]: UNKNOWN})
     return place.usual().but(auth=Auth(mistake="other middle digit"))
+
+
+def _refused_further(at: Check) -> Call | None:
+    """A request with a body that is no object; without a body, for another organization's resource, where
+    there is one."""
+    place = AuthProbes(at, proven=False)
+    if at.operation.request_schema is not None:
+        return place.usual().but(body=b"[]")
+    return place.usual({parameters(at.operation.id)[0]: FOREIGN}) if at.target.secondary is not None else None
 
 
 def _faults(answer: Exchange) -> dict[tuple[str, str], str]:

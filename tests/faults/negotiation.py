@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from tests.support.overrides import with_document
 
-from .catalogue import faults
+from .catalogue import Only, faults
 from .rows import answer, succeeded, where
 
 _PAGE = b"<!doctype html><title>Bad request</title>"
@@ -62,10 +63,15 @@ faults["http.negotiation"] |= {
     "A refusal is a page unless Accept names JSON first.": where(
         "finish",
         lambda ctx, response, value: (
-            response.status == value and not _accept(ctx).startswith("application/json")
+            response.status in value and not _accept(ctx).startswith("application/json")
         ),
         lambda response: _page(response),
-        each={"of who is not authenticated": 401, "of what is not there": 404},
+        each={
+            "of who is not authenticated": (401,),
+            "of what is not there": (404,),
+            "of who may not": Only((403,), {*OPERATIONS} - {*OPERATION_SETS["body"]}),
+            "of a body that is wrong": Only((400, 422), OPERATION_SETS["body"]),
+        },
     ),
     "An answer is in HTML for browsers, and for who accepts anything.": where(
         "finish",

@@ -156,12 +156,13 @@ def _judge_number(
 def _judge_state(at: Check, look: Exchange, answer: Exchange) -> None:
     """Judges a read that shows another state than the answer: one answered at once may leave it so, too."""
     traits, fixture = at.operation.traits, own_place(at)
-    if traits.changes and at.send(fixture.call(at.operation.id), "a request that is answered").succeeded:
+    request = fixture.call(at.operation.id)
+    if traits.changes and (done := at.send(request, "a request that is answered")).succeeded:
         read = call(traits.read_by, fixture.ids(at.operation.id))
         usual = look_for(at, read, "the state after a request that is answered", traits.sets)
         if wrong := mismatches(usual, traits.sets):
             shown = f"{wrong[0]} {show(usual.get(wrong[0]))}"
-            at.unclear(RULE, f"{usual.purpose}: {shown}", usual, cause="beneficiary.disable")
+            at.unclear(RULE, f"{usual.purpose}: {shown}", done, cause="beneficiary.disable")
             return
     judge_members(at, RULE, look, traits.sets, shown_by=[answer])
 

@@ -123,9 +123,9 @@ def test_replay_after_change(at: Check) -> None:
         before = look_for(at, fixture.call("getBeneficiary"), "a changed beneficiary", state)
         if wrong := mismatches(before, state, otherwise=document(patched) | state):
             cause = "beneficiary.disable" if wrong[0] in _DISABLED else "beneficiary.update"
-            at.unclear(
-                rule, f"{before.purpose}: {wrong[0]} {show(before.get(wrong[0]))}", before, cause=cause
-            )
+            shows = f"{wrong[0]} {show(before.get(wrong[0]))}"
+            reason = f"{before.purpose} shows {shows} before the repetition, too"
+            at.unclear(rule, reason, changed[-1] if wrong[0] in _DISABLED else patched, cause=cause)
             state = {}
     effects = SideEffects(at, original.fixture, shown_by).start()
     effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))

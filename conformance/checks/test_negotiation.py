@@ -79,7 +79,11 @@ def test_answers_are_json_with_the_same_values(at: Check) -> None:
 def _judge_refused(at: Check, refused: Call, refusing: tuple[tuple[str, str], ...]) -> None:
     """Judges that a refusal is that of the plain request: as JSON, with its status, type and code where the
     text states them."""
-    plain = at.send(refused, "a request that is refused")
+    mistake = refused.auth.mistake
+    plain = at.send(refused, "a request with a wrong signature" if mistake else "a request that is refused")
+    if mistake and plain.succeeded:
+        at.unclear(RULE, f"{plain.purpose} was answered {plain.described()}", plain, cause="auth.signature")
+        return
     if not plain.refused:
         raise refusal_of_valid(plain)
     answer = at.send(renewed(refused).but(headers=refusing), f"{plain.purpose}, with {_named(refusing)}")

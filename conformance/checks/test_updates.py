@@ -114,8 +114,9 @@ def test_update_of_a_disabled_beneficiary(at: Check) -> None:
     look = person.read_until("the disabled beneficiary", {"status": "disabled"}, ())
     for each in (disabled, look):
         if each.get("status") != "disabled":
-            reason = f"a beneficiary cannot be disabled: {each.purpose} was answered {each.described()}"
-            at.unclear(rule, reason, each, cause="beneficiary.disable")
+            shows = f"{each.described()}, status {show(each.get('status'))}"
+            reason = f"a beneficiary cannot be disabled: {each.purpose} was answered {shows}"
+            at.unclear(rule, reason, disabled, cause="beneficiary.disable")
             return
     answer = person.patch_any([new_values(fixture), {"note": samples.marker()}], what)
     if not answer.succeeded:

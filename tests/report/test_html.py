@@ -153,3 +153,12 @@ def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*chosen()] == [1, 2, 3]
     monkeypatch.setattr(evidence, "PAGE_EXCHANGES", 6000)
     assert [*chosen()] == [1, 3] and chosen()[1].response_body.cut
+
+
+def test_further_violations_of_a_cause_are_folded() -> None:
+    further = [f"probe {number}" for number in range(12)]
+    whole = page(judged("list.walk", "listWallets", Verdict.FAILED, further=further))
+    [card] = whole.cssselect("details.cause")
+    [fold] = card.cssselect("details > details:not(.exchange)")
+    assert text(fold.cssselect("summary")[0]) == "12 more"
+    assert fold.cssselect(".also") == card.cssselect(".also") and len(fold.cssselect(".also")) == 12

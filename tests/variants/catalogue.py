@@ -11,6 +11,7 @@ from conformance.contract.operations import OPERATIONS
 from . import (  # noqa: F401
     answers,
     authentication,
+    backends,
     bodies,
     demands,
     implied,
@@ -143,6 +144,12 @@ virtual accounts of one organization: virtual_accounts_of_one
 without chunked bodies: ReadsNoChunks
 alike in all answers: like_all_answers
 pages not found: pages_beyond_not_found, canonical_integers
+Go: fractions_trimmed, members_in_any_order
+dotnet: ticks, members_of_odd_types, cookies_and_tags, verified_when_paid
+PHP: slashes_escaped, destinations_disabled_too, few_people_in_an_account
+under review: reviewed_after_change
+few payouts to one: few_payouts_to_one
+no bursts: no_bursts
 implied otherwise: keys_optional, unassigned_codes, optional_types_ignored, numbers_as_floats
 nothing implied: unauthenticated_otherwise, signature_shown, random_uuids_only, parsed_bodies_compared,
     references_invalid, any_destination_of_the_account, payins_of_any_amount, no_rates_yet,
@@ -165,6 +172,7 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "payouts off": {"change": payouts_off},
     "plain web server": {"wrap": PlainNotFound},
     "Britain only": {"change": british},
+    "few payouts to one": {"unreached": ("createPayout",)},
     "pair once": {"unreached": ("createWallet", "listWallets")},
     "policies": {"unreached": ("disableBeneficiary",)},
     "few of each": {"unreached": ("createPayout",)},

@@ -28,7 +28,8 @@ from .variant import Tables, Variant, Wrap
 #: Groups of choices and proxies of which a server can have only one.
 EXCLUSIVE = (
     {"WholeSeconds", "Milliseconds", "nanoseconds", "TrailingZeros", "MillisecondsCut", "MillisecondsRounded",
-     "seconds_in_lists", "digits_by_method", "nanoseconds_then_microseconds"},
+     "seconds_in_lists", "digits_by_method", "nanoseconds_then_microseconds",
+     "fractions_trimmed", "ticks"},
     {"ListsSoon", "ListsLate", "ListsVeryLate", "ListsInTurn", "ListsUneven", "TotalsBehind",
      "elements_behind", "filters_behind", "GetsFromReplica", "GetsUneven", "DatabaseAhead"},
     {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn", "ReadsUneven", "GetsFromReplica", "GetsUneven",

@@ -110,10 +110,13 @@ class AlwaysTwice(Behaviour):
 def test_finds_and_tells_field_and_value(
     behaviour: type[Behaviour], operation: str, rule: str, words: str
 ) -> None:
-    # What Hypothesis draws depends on the modules that are loaded; it may shrink to another small example.
+    # What Hypothesis draws depends on the modules that are loaded: some seeds find nothing, or shrink to
+    # another small example.
     summaries = []
-    for seed in (2, 3, 4):
-        cell = broken(schema_fuzzing(run_on(behaviour()), operation, settings(seed, examples=400)))[rule]
+    for seed in range(2, 12):
+        cells = schema_fuzzing(run_on(behaviour()), operation, settings(seed, examples=400))
+        if (cell := broken(cells).get(rule)) is None:
+            continue
         assert len(cell.exchanges) <= 3, "the smallest example"
         summaries.append(cell.summary)
         if words in cell.summary:

@@ -199,7 +199,7 @@ def test_longest_text_of_signs(at: Check) -> None:
             got = answer.get(name)
             if name in answer.call.document and isinstance(got, str):
                 cut = len(got) < len(text) and got[:20] == text[:20]
-                lost = f"the first {len(got)} characters" if cut else ""
+                lost = f"{len(got)} characters of it" if cut else ""
                 at.expect(rule, f"{name} of {len(text)} signs, to come back whole", lost, answer)
 
 

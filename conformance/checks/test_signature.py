@@ -22,6 +22,8 @@ CHANGED = (
     # A server that accepts a prefix accepts this one.
     "last digit left out",
     "one digit more",
+    # What a lenient decoder of hexadecimal reads as digits.
+    "letters for digits",
     # What becomes of a header that comes twice.
     "two signatures",
     # A comparison of the first characters misses it.

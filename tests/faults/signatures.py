@@ -234,6 +234,9 @@ COMPARISONS = {
     "any 64 hexadecimal": lambda expected, presented: bool(re.fullmatch("[0-9a-f]{64}", presented)),
     "any 64": lambda expected, presented: len(presented) == 64,
     "any not hexadecimal": lambda expected, presented: not re.fullmatch("[0-9a-fA-F]*", presented),
+    "letters as digits": lambda expected, presented: (
+        presented.translate(str.maketrans("ghijklmnop", "0123456789")) == expected
+    ),
     "base64": lambda expected, presented: base64.b64encode(bytes.fromhex(expected)).decode() == presented,
     "zeros": lambda expected, presented: presented == "0" * 64,
 }

@@ -17,6 +17,7 @@ from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.field_rules import FIELD_RULES, OTHER_CURRENCIES, FieldRule
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import sent_document, show
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
@@ -49,14 +50,17 @@ _STANDING_IN = "1"
 @field_table("fields.required", lambda field: field.required)
 def test_required_field_missing(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body without one required field is refused, each field in turn, in each kind of body that the
-    server accepts, and so is an empty object, also with all texts in the query or all fields in __proto__;
-    nothing is created."""
+    server accepts, and so is an empty object, also with all texts in the query, or all fields in a member of
+    the body; nothing is created."""
     rule = "fields.required"
     for field in fields:
         yield engine.defective(rule, f"{field.name} left out", engine.without(field.name))
     if not engine.where:
         # In JavaScript this member may become the prototype of the body, or of all objects.
         yield engine.defective(rule, "an object with all fields in __proto__", {"__proto__": engine.valid()})
+        # Some frameworks unwrap the name of the resource, or the member of JSON:API.
+        under = dict.fromkeys((TRAITS[engine.operation].creates, "data"), engine.valid())
+        yield engine.defective(rule, f"an object with all fields under {' and '.join(under)}", under)
         # Some frameworks read query and body as one.
         texts = [(key, value) for key, value in engine.valid().items() if isinstance(value, str)]
         yield engine.case(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from typing import Any
 
 from conformance.contract.fields import request_fields
 from conformance.contract.operation_sets import OPERATION_SETS
+from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.validation import FIELDS
@@ -91,6 +93,12 @@ def _inheriting(self: Any) -> dict[str, Any]:
     return {**((isinstance(body.get("__proto__"), dict) and body["__proto__"]) or {}), **body}
 
 
+def _under(name: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The object under a name; empty without one."""
+    value = body.get(name)
+    return value if isinstance(value, dict) else {}
+
+
 _FLAT = [
     name
     for name in OPERATION_SETS["create"]
@@ -124,6 +132,12 @@ faults["fields.required"] |= {
         }
     ),
     "What a body has in place of its prototype counts as its own.": seam("parse_body", _inheriting),
+    "The fields may stand under a member of the body.": seam(
+        "parse_body",
+        lambda ctx, value, usual: {**_under(value(TRAITS[ctx.operation].creates), body := usual()), **body},
+        each={"the name of the resource": lambda creates: creates, "data": lambda creates: "data"},
+        operations=OPERATION_SETS["create"],
+    ),
     "Query and body are read as one.": seam(
         "parse_body", lambda ctx, usual: {**of_the_query(ctx), **usual()}, operations=_FLAT
     ),
@@ -177,9 +191,24 @@ faults["fields.type", "fields.optional-type"] |= {
     "Numbers stand for listed values.": seam("parse_body", _numbered, operations=("createPayoutDestination",))
 }
 
+
+def _parsed(body: dict[str, Any], name: str) -> dict[str, Any]:
+    """The body with JSON in the text under a name read."""
+    text = body.get(name)
+    if isinstance(text, str):
+        with contextlib.suppress(ValueError):
+            return {**body, name: json.loads(text)}
+    return body
+
+
 faults["fields.address"] |= {
     "An address that is no object is accepted.": mending(
         _of_the_type, each=types(lambda operation: ["address"], ("string", "number", "boolean", "array"))
+    ),
+    "An address may be JSON in a string.": seam(
+        "parse_body",
+        lambda usual: _parsed(usual(), "address"),
+        operations=("createBeneficiary", "updateBeneficiary", "createVirtualAccount"),
     ),
     "An address need not be an object in one kind of body.": unchecked(
         "check_type", in_bodies(lambda _: ["address"]), operations=("createBeneficiary", "updateBeneficiary")

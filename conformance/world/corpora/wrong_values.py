@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +22,7 @@ def wrong_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
     """
     if field.type == "object":
         yield from [("a string", "1 Main Street"), ("an empty string", "")]
-        yield from [("a number", 12345), ("true", True)]
+        yield from [("a number", 12345), ("true", True), ("JSON in a string", json.dumps(good))]
         yield from [("an array that holds an object", [good]), ("an empty array", [])]
     else:
         yield from [("a number", 12345), ("true", True)]

@@ -231,22 +231,26 @@ class Check:
             self.observe(rule, answer.purpose, choice or outcome, answer, *beside)
 
     def accepted_as(
-        self, rule: str, probe: Callable[[Call], Exchange], first: Call | None = None
+        self,
+        rule: str,
+        probe: Callable[[Call], Exchange],
+        first: Call | None = None,
+        *,
+        decisive: Callable[[Exchange], bool] = lambda answer: False,
     ) -> Exchange:
         """Judges that what a probe makes of a valid call (the `first`) is accepted; returns its answer. After
-        a refusal it is tried again elsewhere, as a place may be full and a value used; unclear where the
-        valid call is refused there, too."""
+        a refusal it is tried again elsewhere, as a place may be full and a value used, unless that is
+        `decisive`; unclear where the valid call is refused there, too."""
         answer = probe(first or self.valid())
-        if not answer.refused:
+        if not answer.refused or decisive(answer):
             self.accepted(rule, answer)
             return answer
         answer = probe(self.valid(fresh=True))
-        control = (
-            None
-            if answer.succeeded
-            else self.send(self.valid(fresh=True), "the same request in its usual form")
-        )
-        if control is None or control.succeeded:
+        if answer.succeeded or decisive(answer):
+            self.accepted(rule, answer)
+            return answer
+        control = self.send(self.valid(fresh=True), "the same request in its usual form")
+        if control.succeeded:
             self.accepted(rule, answer)
         else:
             reason = f"in its usual form it was answered {control.described()}, too"

@@ -20,6 +20,12 @@ INVALID = "invalid_idempotency_key"
 #: Error type and code of a used key with another body.
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 
+
+def refused_for_key(answer: Exchange) -> bool:
+    """True if an answer refuses the Idempotency-Key, whatever else its request has."""
+    return answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]
+
+
 #: Spaces on either side of the members of a body: more than a kilobyte, and few enough for front ends.
 _SPACES = 1500
 

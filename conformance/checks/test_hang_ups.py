@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.checks.check import Check, check
-from conformance.checks.idempotent_requests import own_place
+from conformance.checks.idempotent_requests import own_place, refused_for_key
 from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.checks.races import Rounds, balances, moved_by_more, not_counted, one_more, settle
 from conformance.checks.side_effects import SideEffects, anew
@@ -117,7 +117,7 @@ def _hung_up(at: Check, request: Call, words: str, **how: Any) -> list[Exchange]
         sent[:] = lost, again
         return again
 
-    answer = at.accepted_as(RULE, probe, request)
+    answer = at.accepted_as(RULE, probe, request, decisive=refused_for_key)
     return sent if answer.succeeded and answer.call.path == request.path else []
 
 

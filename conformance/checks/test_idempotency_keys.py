@@ -14,6 +14,7 @@ from conformance.checks.idempotent_requests import (
     CONFLICT,
     IdempotentRequest,
     own_place,
+    refused_for_key,
     with_letters,
 )
 from conformance.checks.side_effects import UNTOUCHED
@@ -90,7 +91,8 @@ def test_valid_keys(at: Check) -> None:
         def keyed(call: Call, what: str = what, make: Callable[[], str] = make) -> Exchange:
             return at.send(call.but(idempotency_key=make()).signed(name_case=cases.get(what, "")), what)
 
-        at.accepted_as(RULE if what in usual else "idempotency.key-other-uuids", keyed)
+        rule = RULE if what in usual else "idempotency.key-other-uuids"
+        at.accepted_as(rule, keyed, decisive=refused_for_key)
 
 
 @check("idempotency.key-forms")
@@ -137,12 +139,14 @@ def test_resembling_keys(at: Check) -> None:
             used = IdempotentRequest(at)
         keys = [str(used.call.idempotency_key)]
 
-        def resembling(call: Call, what: str = what, keys: list[str] = keys) -> Exchange:
+        def resembling(
+            call: Call, what: str = what, keys: list[str] = keys, position: int = position
+        ) -> Exchange:
             # A server may remember that it refused a key.
             key = keys.pop() if keys else str(IdempotentRequest(at).call.idempotency_key)
-            return at.send(call.but(idempotency_key=other_digit(key, position)), what)  # noqa: B023
+            return at.send(call.but(idempotency_key=other_digit(key, position)), what)
 
-        at.accepted_as(RULE, resembling, used.another())
+        at.accepted_as(RULE, resembling, used.another(), decisive=refused_for_key)
 
 
 # ---------------------------------------------------------------------- many keys later

@@ -38,7 +38,7 @@ VERDICTS = {
 KNOWN = "known"
 
 #: The version of the format; its first number changes with incompatible changes.
-FORMAT = "2.1"
+FORMAT = "2.2"
 
 
 class SuiteRecord(msgspec.Struct, frozen=True):

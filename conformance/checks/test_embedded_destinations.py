@@ -221,9 +221,9 @@ def _judge_destinations(
     names = [name for name in documented(CREATE) if name not in aside]
     if sum(destination.get("is_default") is True for destination in own) > 1:
         names.remove("is_default")  # What a second default does to the first is not shown.
-    origins = {destination.get("id"): destination for destination in own}
+    origins = {str(destination.get("id")): destination for destination in own}
     for element in objects(answer.get("payout_destinations")):
-        if (origin := origins.get(element.get("id"))) is None:
+        if (origin := origins.get(str(element.get("id")))) is None:
             continue
         body = origin.call.document
         known = stated(CREATE, body, {"beneficiary_id": owner})

@@ -23,7 +23,7 @@ from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.paging import pageless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import MAX_SIZE
+from conformance.wire.pages import MAX_SIZE, identity
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.purposes import CREATED, SIBLING_TENANT, TENANT, Purpose
@@ -114,7 +114,7 @@ class Named:
                 return f"another {wrong[0]}" if wrong else ""
             if lost := pageless(answer):
                 return lost
-            items = {item.get("id"): item for item in objects(answer.get("items"))}
+            items = {identity(item): item for item in objects(answer.get("items"))}
             if new in items and new != own:
                 return f"the new resource {show(new)} in its list"
             if own not in items:

@@ -41,6 +41,7 @@ from conformance.wire.pages import (
     Page,
     Parameters,
     find,
+    identity,
     page_of,
     query,
     status_filter,
@@ -229,7 +230,7 @@ def _active_ones(at: Check, listing: Call, elements: Collection[str]) -> list[st
     return [
         str(item.get("id"))
         for item in objects(answer.get("items"))
-        if item.get("status") == "active" and item.get("id") in elements
+        if item.get("status") == "active" and identity(item) in elements
     ]
 
 

@@ -196,7 +196,7 @@ class Accounts(Elements):
             return _pages([look], whole=whole)
         if "name" in self.run.samples.over("account"):
             raise NotSeen("the target file says how accounts are named, so they cannot be told apart")
-        own = {answer.get("id") for answer in sent if answer.get("id") not in self.accepted}
+        own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.accepted
         known = self.run.created.number(listing.path, self._created, own)
         came = newest_accounts(self.run, self.look, self.fixture, since, page.total, known)
         if came.cut:

@@ -15,7 +15,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
+from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, identity, newest, page_of, pages_of, query
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.run import Account, Run
 
@@ -56,7 +56,7 @@ def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collecti
     opened, came = timestamps.parse(account.get("created")), timestamps.parse(item.get("created"))
     if opened is None or came is None or came < opened - _ROUNDING:
         return False
-    return item.get("id") not in known and not marked(item)
+    return identity(item) not in known and not marked(item)
 
 
 def made_by(run: Run, operation: str) -> set[str]:

@@ -14,15 +14,18 @@ from typing import Any
 
 import pytest
 
-from conformance.checks import plan
+from conformance.checks import load_checks, plan
 from conformance.checks.check import CheckDefinition
+from conformance.checks.side_effects import SideEffects
 from conformance.contract.rules import RULES, Level
 from conformance.contract.traits import TRAITS
 from conformance.plugin.selection import quick
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
+from conformance.world.run import Account
 from tests.faults.harness import judge
+from tests.support.runs import check_on
 
 #: Kind of resource -> members that later requests take.
 TAKEN: Mapping[str, tuple[str, ...]] = {
@@ -126,3 +129,35 @@ def test_wrong_word_is_named_and_breaks_no_check(kind: str, member: str, way: st
 @pytest.mark.parametrize(("kind", "member", "way"), JUDGED)
 def test_every_wrong_word_is_named_and_breaks_no_check(kind: str, member: str, way: str) -> None:
     names_the_value(kind, member, way, 1)
+
+
+class SomeLists(Wrong):
+    """Answers ids that are lists from operations of these names only."""
+
+    def __init__(self, kind: str, operations: str) -> None:
+        super().__init__(kind, "id", "a list")
+        self.operations = operations
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        wrong = ctx.operation.startswith(self.operations)
+        return super().shape(ctx, kind, document) if wrong else Behaviour.shape(self, ctx, kind, document)
+
+
+@pytest.mark.parametrize(
+    ("check", "operation", "kind"),
+    [
+        ("test_existing_ids.test_create_that_names_what_exists", "createVirtualAccount", "virtual_account"),
+        ("test_list_contents.test_new_elements_show", "listPayoutDestinations", "payout_destination"),
+    ],
+)
+def test_ids_that_are_lists_in_a_list_raise_nothing(check: str, operation: str, kind: str) -> None:
+    outcome = judge(SomeLists(kind, "list"), [(load_checks()[check], operation)])
+    assert outcome.ledger.errors == []
+
+
+def test_an_id_that_is_a_list_is_no_effect_that_is_known() -> None:
+    at = check_on("createAccount", "idempotency.race", behaviour=SomeLists("account", "create"))
+    fixture = Account(at.run)
+    effects = SideEffects(at, fixture).start()
+    effects.judge("idempotency.race", "a create", [at.send(fixture.call("createAccount"), "a create")])
+    assert at.cells["idempotency.race"].violations

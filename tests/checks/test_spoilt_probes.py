@@ -155,6 +155,10 @@ class Breaks(InProcessTransport):
         return super().handle_request(request)
 
 
+def _plain_read(request: httpx.Request) -> bool:
+    return request.method == "GET" and "Accept-Language" not in request.headers
+
+
 UNANSWERED: dict[tuple[str, str, str], Callable[[httpx.Request, int], int | None]] = {
     ("test_balances.test_balances_are_of_the_account", "getAccountBalances", "balances.of-account"): (
         lambda request, number: 500 if request.url.path.endswith("/balances") and number > 4 else None
@@ -165,6 +169,11 @@ UNANSWERED: dict[tuple[str, str, str], Callable[[httpx.Request, int], int | None
     ("test_stored_answers.test_headers_of_the_owner", "getVirtualAccount", "tenancy.isolation"): (
         lambda request, number: 500 if "X-Request-Id" in request.headers and number == 1 else None
     ),
+    (
+        "test_negotiation.test_answers_are_json_with_the_same_values",
+        "getVirtualAccount",
+        "http.negotiation",
+    ): (lambda request, _: 400 if _plain_read(request) else None),
     ("test_nonces.test_nonces_of_refused_requests", "createVirtualAccount", "auth.nonce-replay"): (
         lambda request, _: 401 if request.read() == b'{"' else None
     ),
@@ -181,3 +190,12 @@ def test_what_was_not_answered_passes_nothing(
         cells, _ = run_check(load_checks()[check], operation, run_on(transport=Breaks))
     judged = next(each for each in cells if each.rule == rule)
     assert judged.verdict is Verdict.INCONCLUSIVE, judged.summary
+
+
+def test_a_further_member_makes_no_list_of_a_resource() -> None:
+    class Items(Behaviour):
+        def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Any:
+            return {**super().shape(ctx, kind, document), "items": []}
+
+    check = "test_negotiation.test_answers_are_json_with_the_same_values"
+    assert judged(Items(), check, "getVirtualAccount", "http.negotiation").verdict is Verdict.PASSED

@@ -47,9 +47,15 @@ def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[li
     alone = run.alone()
     again, more = yield from _steps(check, operation, alone)
     run.include(alone)
-    better = {cell.key: cell for cell in again if cell.verdict is not Verdict.INCONCLUSIVE}
-    vain[0] = 0 if any(cell.key in better for cell in gaps) else vain[0] + 1
-    return [better.get(cell.key, cell) if cell in gaps else cell for cell in cells], [*sent, *more]
+    hindered = {cell.key for cell in gaps}
+    # A violation counts wherever it shows.
+    better = {
+        cell.key: cell
+        for cell in again
+        if cell.violations or (cell.key in hindered and cell.verdict is not Verdict.INCONCLUSIVE)
+    }
+    vain[0] = 0 if any(key in better for key in hindered) else vain[0] + 1
+    return [cell if cell.violations else better.get(cell.key, cell) for cell in cells], [*sent, *more]
 
 
 def _hindered(run: Run, cell: Cell) -> bool:

@@ -4,11 +4,17 @@ is sent anew elsewhere, and a check that could not judge for such a refusal is r
 from __future__ import annotations
 
 import itertools
+import json
+from typing import Any
 
+import httpx
 import pytest
 
 from conformance.checks import load_checks
+from conformance.checks.check import Check, CheckDefinition
 from conformance.checks.running import IN_VAIN, run_check
+from conformance.checks.test_accepted import SIGNS
+from conformance.contract.json_text import all_texts
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
@@ -16,9 +22,14 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Run
+from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.demands import SamePayoutOnce, few_of_each
+from tests.variants.hurry import hurried
+from tests.variants.networks import refusing
+
+from .test_spoilt_probes import faulty
 
 
 def judged(run: Run, check: str, operation: str) -> list[Cell]:
@@ -77,3 +88,24 @@ def test_what_is_always_refused_is_not_repeated_for_ever() -> None:
         assert {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
         sent.append(run.sent - before)
     assert min(sent[:IN_VAIN]) > max(sent[IN_VAIN:])
+
+
+def test_a_violation_of_a_repeated_check_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of a rule that the check could judge the first time."""
+    times = []
+
+    def function(at: Check) -> None:
+        times.append(at)
+        refused = at.send(at.valid().but(body=b"[]"), "refused")
+        at.unclear("http.chunked-body", "it was refused", refused)
+        at.expect(
+            "http.charset-parameter", "as the first time", "" if len(times) == 1 else "another", refused
+        )
+
+    rules = "http.charset-parameter", "http.chunked-body"
+    definition = CheckDefinition("test.repeated", function, rules, ("createAccount",))
+    cells, _ = run_check(definition, "createAccount", run_on())
+    assert {cell.rule: cell.verdict for cell in cells} == {
+        "http.charset-parameter": Verdict.WARNING,
+        "http.chunked-body": Verdict.INCONCLUSIVE,
+    }

@@ -193,7 +193,7 @@ def test_longest_text_of_signs(at: Check) -> None:
     and returned whole where one of so few of these signs is that it has room when they are escaped."""
     rule, limits = "fields.max-length-accepted", _limited_texts(at.operation.id)
     longest = {name: f"{samples.marker()} {SIGNS * limit}"[:limit] for name, limit in limits.items()}
-    short = {name: f"{samples.marker()} {SIGNS * (limit // 40)}" for name, limit in limits.items()}
+    short = {name: f"{samples.marker()} {SIGNS * (limit // 28)}" for name, limit in limits.items()}
     for answer in _judge_texts(at, rule, longest, short):
         for name, text in longest.items():
             got = answer.get(name)

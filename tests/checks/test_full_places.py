@@ -109,3 +109,15 @@ def test_a_violation_of_a_repeated_check_counts(monkeypatch: pytest.MonkeyPatch)
         "http.charset-parameter": Verdict.WARNING,
         "http.chunked-body": Verdict.INCONCLUSIVE,
     }
+
+
+def test_a_firewall_that_counts_signs_is_not_blamed() -> None:
+    def many(request: httpx.Request, target: bytes) -> bool:
+        body = request.read()
+        texts = all_texts(json.loads(body)) if body.startswith(b"{") else ()
+        return any(sum(text.count(sign) for sign in SIGNS) >= 12 for text in texts)
+
+    front = refusing(403, "Forbidden", many)
+    run = run_on(transport=lambda server: front(InProcessTransport(server)))
+    cells = judged(run, "test_accepted.test_longest_text_of_signs", "createBeneficiary")
+    assert not any(cell.violations for cell in cells), cells[0].summary

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import Any
 
 import httpx
 import pytest
@@ -26,7 +25,6 @@ from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.demands import SamePayoutOnce, few_of_each
-from tests.variants.hurry import hurried
 from tests.variants.networks import refusing
 
 from .test_spoilt_probes import faulty
@@ -88,6 +86,15 @@ def test_what_is_always_refused_is_not_repeated_for_ever() -> None:
         assert {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
         sent.append(run.sent - before)
     assert min(sent[:IN_VAIN]) > max(sent[IN_VAIN:])
+
+
+def test_what_a_lost_caller_made_twice_shows_though_the_first_place_is_full() -> None:
+    again = "Work is done again where its caller has hung up"
+    run = run_on(faulty(again, "createVirtualAccount", few_of_each))
+    while run.send(run.client(), run.account().call("createVirtualAccount"), "one more").succeeded:
+        pass
+    cells = judged(run, "test_hang_ups.test_caller_hangs_up", "createVirtualAccount")
+    assert [cell.verdict for cell in cells] == [Verdict.FAILED]
 
 
 def test_a_violation_of_a_repeated_check_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,9 @@ RULE = "http.negotiation"
 _BESIDE = (("Accept-Charset", "utf-16, iso-8859-1;q=0.5"), ("Accept-Encoding", "gzip, identity;q=0.5"))
 
 
+#: Statuses of refusals whose body the text states (section 7).
+_STATED = (401, 403, 404)
+
 #: Headers, by name and value.
 Asking = tuple[tuple[str, str], ...]
 
@@ -92,7 +95,7 @@ def _judge_refused(at: Check, refused: Call, refusing: tuple[tuple[str, str], ..
         raise refusal_of_valid(plain)
     answer = at.send(renewed(refused).but(headers=refusing), f"{plain.purpose}, with {_named(refusing)}")
     got = _further(at, answer, plain)
-    stated = plain.status in (401, 403, 404)
+    stated = plain.status in _STATED
     if not got and (answer.described() != plain.described() if stated else not answer.refused):
         got = answer.described()
     expected = plain.described() if stated else "a refusal (4xx)"
@@ -164,7 +167,9 @@ def _further(at: Check, answer: Exchange, plain: Exchange | None) -> Got:
     own = _faults(usual)
     got = next((words for fault, words in faults.items() if fault not in own), "")
     (rule, _), words = next(iter(faults.items()))
-    return got or Unclear(f"{usual.purpose} was answered so as well: {words}", rule)
+    # How fields that are not valid are answered is not shown.
+    choice = usual.refused and usual.status not in _STATED
+    return got or Unclear(f"{usual.purpose} was answered so as well: {words}", rule, choice=choice)
 
 
 def _otherwise(answer: Exchange, plain: Exchange) -> str:

@@ -20,13 +20,14 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
+from conformance.reference.core_messages import Response
 from tests.faults.catalogue import load
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.choice import compose, times
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay
-from tests.variants.payments import reserved_on_approval
+from tests.variants.payments import FeesTaken, reserved_on_approval
 from tests.variants.replicas import BalancesUneven, elements_behind
 
 
@@ -134,6 +135,32 @@ def test_money_is_counted_where_balances_show_it_late(check: str) -> None:
     assert (cell.verdict, cell.summary) == (Verdict.PASSED, "")
 
 
+class ShareTaken(FeesTaken):
+    """Charges one percent of a payout, rounded to cents, and shows it in both balances."""
+
+    def reserve_funds(self, ctx: Context) -> None:
+        self.fee = (Decimal(str(ctx.values["amount"])) / 100).quantize(Decimal("0.01"))
+        super().reserve_funds(ctx)
+        account = self.parent(ctx)["id"]
+        for balance in ctx.store.balances(account):
+            if balance.currency == ctx.values.get("currency"):
+                pending = format(Decimal(balance.pending_payout) + self.fee, "f")
+                ctx.store.set_balance(account, balance._replace(pending_payout=pending))
+
+
+@pytest.mark.parametrize("check", COUNTED)
+def test_money_is_counted_where_fees_are_a_share_of_it(check: str) -> None:
+    cell = judged(ShareTaken(), check, "createPayout", COUNTED[check])
+    assert (cell.verdict, cell.summary) == (Verdict.PASSED, "")
+
+
+def test_money_that_moves_twice_shows_beside_fees_that_are_a_share_of_it() -> None:
+    lost = "A caller hangs up between the work and the record of its key, which is lost"
+    check = "test_hang_ups.test_caller_hangs_up_during_the_work"
+    cell = judged(faulty(lost, "createPayout", ShareTaken), check, "createPayout", COUNTED[check])
+    assert cell.verdict is Verdict.FAILED
+
+
 # ---------------------------------------------------------------------- looks that are not answered
 
 
@@ -190,6 +217,18 @@ def test_what_was_not_answered_passes_nothing(
         cells, _ = run_check(load_checks()[check], operation, run_on(transport=Breaks))
     judged = next(each for each in cells if each.rule == rule)
     assert judged.verdict is Verdict.INCONCLUSIVE, judged.summary
+
+
+def test_a_refusal_of_fields_without_a_body_is_said_beside_the_pass() -> None:
+    class NoBody(Behaviour):
+        def finish(self, ctx: Context, response: Response) -> Response:
+            response = super().finish(ctx, response)
+            return Response(422) if ctx.request.body == b"[]" else response
+
+    check = "test_negotiation.test_answers_are_json_with_the_same_values"
+    cell = judged(NoBody(), check, "createAccount", "http.negotiation")
+    assert cell.verdict is Verdict.PASSED
+    assert cell.summary.endswith("with no body, no Content-Type")
 
 
 def test_a_further_member_makes_no_list_of_a_resource() -> None:

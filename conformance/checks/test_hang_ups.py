@@ -49,6 +49,9 @@ PARTS = 6
 #: Part by which the delays of each round differ from those before, the golden section: no two coincide.
 GOLDEN = (5**0.5 - 1) / 2
 
+#: By how much fees in proportion differ where they are rounded.
+_CENT = Decimal("0.01")
+
 #: Last latencies that show the usual one, and its maximum, in seconds.
 LATENCIES, LONGEST = 9, 5.0
 
@@ -268,7 +271,7 @@ def _judge_payouts(at: Check, latency: float) -> None:
                     return
                 lost, again = both
                 after = balances(at, fixture, look, again.call)
-                counts.append(times := _times(fees, again, look, after))
+                counts.append(times := _times(fees, single, again, look, after))
                 sent = [after, look, again, lost]
                 if times not in (None, 1):
                     got = f"moves {times} times, where its caller hung up after {delay * 1000:.1f} ms"
@@ -289,14 +292,19 @@ def _judge_payouts(at: Check, latency: float) -> None:
         at.expect(RULE, what, "", *sent)
 
 
-def _times(fees: Mapping[str, Decimal], payout: Exchange, look: Exchange, after: Exchange) -> int | None:
-    """How often the money of a payout moves between two looks, where a single one moves with these fees; None
-    where that cannot be told."""
-    amount, once = sent_amount(payout.call) or Decimal(0), False
+def _times(
+    fees: Mapping[str, Decimal], single: Exchange, payout: Exchange, look: Exchange, after: Exchange
+) -> int | None:
+    """How often the money of a payout moves between two looks, where a single one moves with these fees, or
+    with fees in proportion to its amount, rounded to cents; None where that cannot be told."""
+    amount, alone = sent_amount(payout.call) or Decimal(0), sent_amount(single.call) or Decimal(0)
+    once = False
     for member, beyond in taken(look, [payout], after):
         fee = fees.get(member, Decimal(-1))
-        for times in (0, 1, 2, 3) if fee >= 0 else ():
-            if EXACT.subtract(beyond, fee) == EXACT.multiply(EXACT.add(amount, fee), Decimal(times - 1)):
+        share = fee * amount / alone if fee > 0 and alone else fee
+        for each, times in itertools.product((fee, share), (0, 1, 2, 3) if fee >= 0 else ()):
+            moved = EXACT.multiply(EXACT.add(amount, each), Decimal(times - 1))
+            if abs(EXACT.subtract(EXACT.subtract(beyond, each), moved)) <= (_CENT if each != fee else 0):
                 if times != 1:
                     return times
                 once = True

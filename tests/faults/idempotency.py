@@ -43,7 +43,6 @@ KEYS = {
     "hyphens anywhere": r"(?:[0-9a-f]-?){32}",
     "an additional hyphen": r"(?:[0-9a-f]-?){8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     "groups of any length": r"[0-9a-f]{1,12}(?:-[0-9a-f]{1,12}){4}",
-    "behind one brace": r"\{[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     "in parentheses": r"\([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\)",
     "words": r"[A-Za-z_ -]+",
     "numbers": r"[0-9]{1,20}",

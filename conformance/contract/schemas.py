@@ -159,7 +159,8 @@ def _dialect() -> Any:
 
     def is_number(checker: Any, instance: Any) -> bool:
         number = isinstance(instance, int | float) and not isinstance(instance, bool)
-        return number and math.isfinite(instance)
+        # No float holds each integer.
+        return number and (isinstance(instance, int) or math.isfinite(instance))
 
     # types-jsonschema does not annotate `extend`.
     return validators.extend(  # type: ignore[no-untyped-call]

@@ -359,3 +359,9 @@ def test_documents_decide_as_the_rulings_do(decided: Callable[[str, str, Any], b
         if decided(place, operation, value) is not passes
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_number_of_any_length_is_one() -> None:
+    """Also one that no float holds."""
+    page = {"items": [], "total": 10**400, "page": 1, "size": 10, "pages": -(10**400)}
+    assert [problem.pointer for problem in response_problems("listAccounts", page)] == ["/pages"]

@@ -241,7 +241,8 @@ def rule_of(operation: str, sentence: str, path: str) -> str:
 Place = tuple[str, str, str]
 
 #: Ruling, or why nobody can see it -> the servers that none need catch: operations; members; sentences.
-#: "creates" are all operations that create, "fields" all fields of a body, "short" its short texts.
+#: "creates" are all operations that create, "fields" the fields of a body that an answer shows, "short" its
+#: short texts.
 OPEN: Mapping[str, tuple[str, ...]] = {
     "empty strings: refused, or taken for what is left out": (
         "creates; fields; A field that is empty is ignored",
@@ -317,7 +318,12 @@ def _fields_named(operation: str, words: str) -> list[str]:
     """The members that the words of a line of OPEN name."""
     if words not in ("fields", "short"):
         return words.split()
-    return [field.name for field in request_fields(operation) if words == "fields" or field.short]
+    shown = (*answered(operation), *MASKED)
+    return [
+        field.name
+        for field in request_fields(operation)
+        if (field.short if words == "short" else field.name in shown)
+    ]
 
 
 def bugs() -> Iterator[Fault]:

@@ -17,6 +17,7 @@ from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.bodies import NAMES
 from conformance.world.calls import call, identifier, member
+from conformance.world.other_values import other_value
 from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
 from conformance.world.run import Account
@@ -70,7 +71,7 @@ class Beneficiary:
 
     def move(self, purpose: str) -> Exchange:
         """Updates its note and, where the server accepts that, its country_code."""
-        country = samples.other_value("country_code", str(self.created.get("country_code")))
+        country = other_value("country_code", str(self.created.get("country_code")))
         note = {"note": samples.marker()}
         return self.patch_any([{**note, "country_code": country}, note], purpose)
 

@@ -18,9 +18,10 @@ from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.calls import identifier
 from conformance.world.case import Case
+from conformance.world.other_values import other_value
 from conformance.world.purposes import INVALID_BODIES, SHARED, WITHOUT_WALLETS, Purpose
 from conformance.world.run import Account
-from conformance.world.samples import Body, marker, other_value
+from conformance.world.samples import Body, marker
 from conformance.world.shapes import SHAPES, TURNS, accepted_body, accepts, by_shape
 
 #: The shape of destinations that are a business's.

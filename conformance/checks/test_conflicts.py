@@ -21,8 +21,9 @@ from conformance.world import samples
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import identifier
 from conformance.world.corpora.fingerprints import COLLIDING
+from conformance.world.other_values import other_end, other_last, other_value
 from conformance.world.run import Account
-from conformance.world.samples import FREE, LETTER, Body, other_end, other_last, other_value, with_long_texts
+from conformance.world.samples import FREE, LETTER, Body, with_long_texts
 from conformance.world.shapes import accepted_body, accepts
 
 RULE = "idempotency.conflict"

@@ -18,6 +18,7 @@ from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import parts, samples
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
+from conformance.world.other_values import other_last, other_value
 from conformance.world.purposes import CREATED
 from conformance.world.run import Account
 from conformance.world.samples import Body
@@ -51,8 +52,8 @@ def test_numbers_alike(at: Check) -> None:
             continue
         earlier = at.accept(fixture.call(CREATE, first), f"a destination with {name}")
         for how, number in (
-            ("ends as", samples.other_value(name, first[name])),
-            ("differs at its end only from", samples.other_last(name, first[name])),
+            ("ends as", other_value(name, first[name])),
+            ("differs at its end only from", other_last(name, first[name])),
         ):
             what = f"a destination whose {name} {how} that of another"
             alike = {**accepted_body(fixture, CREATE, shape), name: number}

@@ -167,8 +167,8 @@ def _judge_state(at: Check, look: Exchange, answer: Exchange) -> None:
         read = call(traits.read_by, fixture.ids(at.operation.id))
         usual = look_for(at, read, "the state after a request that is answered", traits.sets)
         if wrong := mismatches(usual, traits.sets):
-            shown = f"{wrong[0]} {show(usual.get(wrong[0]))}"
-            at.unclear(RULE, f"{usual.purpose}: {shown}", done, cause="beneficiary.disable")
+            reason = f"{usual.purpose}: {wrong[0]} {show(usual.get(wrong[0]))}"
+            at.unclear(RULE, reason, done, cause="beneficiary.disable")
             return
     judge_members(at, RULE, look, traits.sets, shown_by=[answer])
 

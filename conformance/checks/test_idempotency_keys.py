@@ -22,7 +22,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.signing import NAME_CASES
 from conformance.wire.forms import decimal, new_key, other_digit
 from conformance.wire.messages import Call, Exchange
-from conformance.world.samples import other_end
+from conformance.world.other_values import other_end
 
 RULE = "idempotency.key-accepted"
 

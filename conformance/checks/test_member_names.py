@@ -28,6 +28,7 @@ from conformance.world.calls import call
 from conformance.world.case import Case
 from conformance.world.corpora.member_names import FLATTENED, spellings
 from conformance.world.creations import created_in, creations
+from conformance.world.other_values import other_value
 from conformance.world.run import Account
 from conformance.world.samples import FREE, Body, marker
 from conformance.world.shapes import accepted_body, accepts
@@ -84,12 +85,12 @@ def _other(operation: str, field: Field, body: Body) -> Any:
         "wallet_address": lambda: f"0x{secrets.token_hex(20)}",
         "tax_id": lambda: samples.digits(9),
     }
-    return numbers[name]() if name in numbers else samples.other_value(name, str(value))
+    return numbers[name]() if name in numbers else other_value(name, str(value))
 
 
 def _other_member(name: str, value: Any) -> str:
     """Another valid value of a member of an address."""
-    known = {"country": samples.other_value("country", str(value)), "postal_code": "10002"}
+    known = {"country": other_value("country", str(value)), "postal_code": "10002"}
     return known.get(name) or ("CA" if name in ("region", "state") else marker())
 
 

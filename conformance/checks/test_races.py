@@ -25,9 +25,10 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Walk, page_of, walk
 from conformance.world.calls import call, identifier
 from conformance.world.creations import creations
+from conformance.world.other_values import other_end
 from conformance.world.payments import moves_after
 from conformance.world.run import Account
-from conformance.world.samples import marker, other_end
+from conformance.world.samples import marker
 from conformance.world.sender import refusal_of_valid
 
 #: Simultaneous requests in a round, and rounds.

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.fields import FREE_LENGTH, FREE_TEXT, PLAIN_TEXT, Field, request_fields
+from conformance.contract.fields import FREE_LENGTH, FREE_TEXT, Field, request_fields
 from conformance.contract.traits import SAMPLE_OPERATIONS
 from conformance.judge.effects import plain
 from conformance.target.file import Target
@@ -43,22 +43,6 @@ OTHER_CURRENCIES = ("USD", "EUR", "GBP")
 #: Fields in which any letter may change, unlike those with an enumeration or a syntax.
 FREE = (*FREE_TEXT, "account_name")
 
-#: Valid values of fields whose syntax leaves no room for a changed character.
-ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
-    "title": ("Mr", "Ms"),
-    "account_type": ("savings", "checking"),
-    "routing_number": ("026009593", "021000021"),
-    "swift_code": ("COBADEFF", "DEUTDEFF"),
-    "country": ("CA", "FR"),
-    "country_code": ("CA", "FR"),
-    "currency": ("USD", "EUR"),
-    "payment_method": ("card", "bank_transfer"),
-    "type": ("wallet", "bank_account"),
-    "beneficiary_type": ("individual", "business"),
-    "network": ("polygon", "ethereum"),
-}
-
-
 #: Members to change: a value, MISSING to leave the member out, or a function of the sample.
 Changes = Mapping[str, Any]
 
@@ -73,40 +57,6 @@ def changed(body: Body, changes: Changes, sample: Body | None = None) -> Body:
     """Copies a body with members changed; function values are called with the sample, or the body."""
     values = {name: value(sample or body) if callable(value) else value for name, value in changes.items()}
     return {name: value for name, value in {**body, **values}.items() if value is not MISSING}
-
-
-def other_value(name: str, value: str) -> str | None:
-    """Another valid value of a field; None when none is known."""
-    if name in ALTERNATIVES:
-        return next(alternative for alternative in ALTERNATIVES[name] if alternative != value)
-    if name == "email":
-        local, at, domain = value.partition("@")
-        return other_end(local) + at + domain
-    if name == "iban":
-        return iban(value[-4:])
-    if name in ("account_number", "wallet_address"):
-        # What a mask shows of it stays: a server may compare no more.
-        middle = max(1, len(value) // 2)
-        return other_end(value[:middle]) + value[middle:]
-    if name in (*PLAIN_TEXT, "account_name", "phone", "tax_id", "amount"):
-        return other_end(value)
-    return None
-
-
-def other_last(name: str, value: str) -> str:
-    """Another valid number of an account, an IBAN or an address, which differs at its end only."""
-    if name == "iban" and re.fullmatch("[0-9]{4}", end := value[-4:]):
-        # The check digits stay right.
-        return f"{value[:-4]}{int(end) + (97 if int(end) < 9900 else -97):04d}"
-    return other_end(value)
-
-
-def other_end(text: str) -> str:
-    """Replaces the last character by one of its kind: letter, digit or sign."""
-    if not text:
-        return "x"
-    first, second = ("1", "2") if text[-1].isdigit() else ("x", "y") if text[-1].isalpha() else (".", ",")
-    return text[:-1] + (first if text[-1] != first else second)
 
 
 #: Prefix of all markers of a run: `cf` and six letters.

@@ -318,11 +318,11 @@ def _fields_named(operation: str, words: str) -> list[str]:
     """The members that the words of a line of OPEN name."""
     if words not in ("fields", "short"):
         return words.split()
-    shown = (*answered(operation), *MASKED)
+    shown_fields = (*answered(operation), *MASKED)
     return [
         field.name
         for field in request_fields(operation)
-        if (field.short if words == "short" else field.name in shown)
+        if (field.short if words == "short" else field.name in shown_fields)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 
 from conformance.checks.check import Check, check
@@ -25,8 +25,8 @@ from conformance.world.shapes import accepted_body, accepts, with_all_texts
 
 RULE = "fields.accepts-valid"
 
-#: Signs that are escaped in HTML, JSON or SQL.
-SIGNS = "&\"'\\"
+#: Signs that are escaped in HTML, JSON or SQL; those that front ends refuse as markup apart from the others.
+SIGNS = ("&\"'\\", "<")
 
 #: Probe, and row, of common names that simple validation refuses.
 _NAMES = "names with a hyphen, of one letter and of several words"
@@ -192,18 +192,32 @@ def test_longest_text_of_signs(at: Check) -> None:
     """A text of the maximum length, of signs that are escaped where texts become HTML, JSON or SQL, is taken
     and returned whole where one of so few of these signs is that it has room when they are escaped."""
     rule, limits = "fields.max-length-accepted", _limited_texts(at.operation.id)
-    longest = {name: f"{samples.marker()} {SIGNS * limit}"[:limit] for name, limit in limits.items()}
-    short = {name: f"{samples.marker()} {SIGNS * (limit // 28)}" for name, limit in limits.items()}
-    for answer in _judge_texts(at, rule, longest, short):
-        for name, text in longest.items():
-            got = answer.get(name)
-            if name in answer.call.document and isinstance(got, str):
-                cut = len(got) < len(text) and got[:20] == text[:20]
-                lost = f"{len(got)} characters of it" if cut else ""
-                at.expect(rule, f"{name} of {len(text)} signs, to come back whole", lost, answer)
+
+    for signs in SIGNS:
+        longest = {name: f"{samples.marker()} {signs * limit}"[:limit] for name, limit in limits.items()}
+        short = {
+            name: f"{samples.marker()} {(signs * limit)[: limit // 7]}" for name, limit in limits.items()
+        }
+        for answer in _judge_texts(at, rule, longest, short, _of_signs):
+            for name, text in longest.items():
+                got = answer.get(name)
+                if name in answer.call.document and isinstance(got, str):
+                    cut = len(got) < len(text) and got[:20] == text[:20]
+                    lost = f"{len(got)} characters of it" if cut else ""
+                    at.expect(rule, f"{name} {_of_signs(text)}, to come back whole", lost, answer)
 
 
-def _judge_texts(at: Check, rule: str, texts: Mapping[str, str], others: Mapping[str, str]) -> list[Exchange]:
+def _of_signs(text: str) -> str:
+    return f"of {len(text)} characters, the last ones {show(text[-4:])}"
+
+
+def _judge_texts(
+    at: Check,
+    rule: str,
+    texts: Mapping[str, str],
+    others: Mapping[str, str],
+    described: Callable[[str], str] = show,
+) -> list[Exchange]:
     """Judges that texts are accepted, all in one body or else each in one of its own, where another text in
     its place is accepted twice. Returns the accepted answers."""
     operation, traits = at.operation.id, at.operation.traits
@@ -213,7 +227,7 @@ def _judge_texts(at: Check, rule: str, texts: Mapping[str, str], others: Mapping
         # A wallet takes an account of its own.
         place = created_in(at.run, operation) if traits.once else fixture
         body = {} if traits.subset_of else with_all_texts(place, operation)
-        what = " and ".join(f"{name} {show(text)}" for name, text in chosen.items())
+        what = " and ".join(f"{name} {described(text)}" for name, text in chosen.items())
         return at.send(place.call(operation, {**body, **chosen}), what)
 
     if (together := send(texts)).succeeded:
@@ -228,7 +242,7 @@ def _judge_texts(at: Check, rule: str, texts: Mapping[str, str], others: Mapping
         if answer.succeeded or all(send({name: others[name]}).succeeded for _ in range(2)):
             at.accepted(rule, answer)
         else:
-            at.not_exercised(rule, f"{answer.purpose} was refused, but so was {show(others[name])}")
+            at.not_exercised(rule, f"{answer.purpose} was refused, but so was {described(others[name])}")
     return answers
 
 

@@ -118,11 +118,12 @@ def test_a_violation_of_a_repeated_check_counts(monkeypatch: pytest.MonkeyPatch)
     }
 
 
-def test_a_firewall_that_counts_signs_is_not_blamed() -> None:
+@pytest.mark.parametrize("signs", SIGNS)
+def test_a_firewall_that_counts_signs_is_not_blamed(signs: str) -> None:
     def many(request: httpx.Request, target: bytes) -> bool:
         body = request.read()
         texts = all_texts(json.loads(body)) if body.startswith(b"{") else ()
-        return any(sum(text.count(sign) for sign in SIGNS) >= 12 for text in texts)
+        return any(sum(text.count(sign) for sign in signs) >= 12 for text in texts)
 
     front = refusing(403, "Forbidden", many)
     run = run_on(transport=lambda server: front(InProcessTransport(server)))

@@ -334,6 +334,18 @@ faults["http.no-server-error"] |= {
             *_members(operation),
         ],
     ),
+    "A text that is too long for its column when it is escaped is answered with 500.": refusing(
+        "check_length",
+        INTERNAL,
+        lambda self, field, value: (
+            field.name == self.value[0]
+            and len(value) <= field.max_length < len(value.replace(self.value[1], "&#00;"))
+        ),
+        operations=BODIES,
+        each=each_of(
+            fields(lambda field: field.free and field.max_length), {f"of {sign}": sign for sign in "&'\"<"}
+        ),
+    ),
     "A PATCH to what another beneficiary of the account has in this field is answered with 500.": refusing(
         "patched",
         INTERNAL,

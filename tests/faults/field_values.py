@@ -54,6 +54,20 @@ faults["fields.max-length"] |= {
 }
 
 
+def _without_tags(text: str) -> str:
+    """The text with < as an entity, which is enough to begin no tag."""
+    return text.replace("<", "&lt;")
+
+
+def _cut_when(escape: Callable[[str], str], each: Any) -> Row:
+    return where(
+        "kept_value",
+        lambda self, field, value: field.name == self.value and isinstance(value, str),
+        lambda field, value: html.unescape(escape(value)[: field.max_length]),
+        each=each,
+    )
+
+
 _COUNTED = ("name", "label", "display_name", "note", "first_name", "title", "company_name")
 
 faults["fields.max-length-accepted"] |= {
@@ -66,12 +80,11 @@ faults["fields.max-length-accepted"] |= {
     "The maximum is one of characters escaped for HTML.": fitting(
         lambda value, maximum: len(html.escape(value)) <= maximum, fillable
     ),
-    "A text is cut to the maximum when it is escaped for HTML.": where(
-        "kept_value",
-        lambda self, field, value: field.name == self.value and isinstance(value, str),
-        lambda field, value: html.unescape(html.escape(value)[: field.max_length]),
-        each=fillable,
+    "The maximum is one of characters of which < is escaped alone.": fitting(
+        lambda value, maximum: len(_without_tags(value)) <= maximum, fillable
     ),
+    "A text is cut to the maximum when it is escaped for HTML.": _cut_when(html.escape, fillable),
+    "A text is cut to the maximum when < is escaped in it alone.": _cut_when(_without_tags, fillable),
     "A telephone number is cut.": where(
         "kept_value",
         lambda field, value: field.name == "phone" and value,

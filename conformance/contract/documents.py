@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import yaml
 
 from conformance._files import InputError
+from conformance.contract.schemas import Schema, problems
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -24,25 +26,51 @@ SPEC = Path(os.environ.get(VARIABLE) or _OWN)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def load(name: str, *members: str) -> Any:
-    """Loads a YAML or JSON file by its path relative to SPEC, an object with these members. Raises
-    InputError, which names the folder and the cure."""
+#: File of the contract -> the JSON Schema of its form, in the suite's own folder. All others are schemas.
+_FORMS = {
+    "rules.yaml": "rules.schema.json",
+    "operations.yaml": "operations.schema.json",
+    "openapi.yaml": "openapi.schema.json",
+}
+_SCHEMA = "openapi.schema.json#/$defs/schema"
+
+
+def load(name: str) -> Any:
+    """Loads a YAML or JSON file by its path relative to SPEC, in the form that the suite reads. Raises
+    InputError."""
     path, form = SPEC / name, "YAML" if name.endswith(".yaml") else "JSON"
     try:
         text = path.read_bytes()
         document = yaml.load(text, Loader=_LOADER) if form == "YAML" else json.loads(text)
     except OSError as error:
         problem = f"{name} cannot be read ({error.strerror})" if SPEC.is_dir() else "there is no such folder"
-    except (yaml.YAMLError, ValueError) as error:
-        problem = f"{name} is no {form} ({' '.join(str(error).split())})"
-    else:
-        missing = [member for member in members if not isinstance(document, dict) or member not in document]
-        if not missing:
-            return document
-        problem = f"{name} has no {', '.join(missing)}"
+        raise unusable(problem) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise unusable(f"{name} is no {form} ({' '.join(str(error).split())})") from None
+    return checked(document, name, _FORMS.get(name, _SCHEMA))
+
+
+def checked(document: Any, name: str, form: str) -> Any:
+    """Returns a part of the contract, called `name`, that has a form: a file of JSON Schema, and a pointer
+    in it. Raises InputError."""
+    broken = problems(_form(form), document, str)
+    if broken:
+        raise unusable(f"{name}{f' at {place}' if (place := broken[0].pointer) else ''} {broken[0].message}")
+    return document
+
+
+@functools.cache
+def _form(form: str) -> Schema:
+    file, _, pointer = form.partition("#")
+    whole = json.loads((_OWN / file).read_bytes())
+    return Schema({"$ref": f"#{pointer}", "$defs": whole["$defs"]} if pointer else whole)
+
+
+def unusable(problem: str) -> InputError:
+    """The error of a contract with a problem, which names the folder and the cure."""
     if not os.environ.get(VARIABLE):
-        raise InputError(f"{SPEC}: this folder holds the contract, but {problem}; install the suite again.")
-    raise InputError(
-        f"{SPEC}: {VARIABLE} names this folder as the contract's, but {problem}; name a whole copy of spec/, "
-        f"or unset {VARIABLE} to use the suite's own."
+        return InputError(f"{SPEC}: this folder holds the contract, but {problem}; install the suite again.")
+    return InputError(
+        f"{SPEC}: {VARIABLE} names this folder as the contract's, but {problem}; mend that, start from a "
+        f"whole copy of spec/, or unset {VARIABLE} to use the suite's own."
     )

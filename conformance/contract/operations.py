@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from conformance._files import InputError
 from conformance._text import meant, plain
 from conformance.contract import json_text
-from conformance.contract.documents import load
+from conformance.contract.documents import checked, load, unusable
 from conformance.contract.schemas import Problem, Schema, places, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
 
@@ -58,28 +58,44 @@ def _document(name: str) -> Any:
     return load(name)
 
 
-def _resolved(value: Any, name: str) -> Any:
-    """Resolves the references in a part of the file `name`, none of which are circular.
+def _resolved(value: Any, name: str, within: tuple[str, ...] = ()) -> Any:
+    """Resolves the references in a part of the file `name`. Raises InputError for one that leads nowhere, or
+    to itself: `within` are those that lead here.
 
     Keywords beside a reference override those of its target. `$schema` is left out, since jsonschema would
     switch to the standard validator of that dialect.
     """
     if isinstance(value, list):
-        return [_resolved(inner, name) for inner in value]
+        return [_resolved(inner, name, within) for inner in value]
     if not isinstance(value, dict):
         return value
     own = {
-        key: _resolved(inner, name) for key, inner in value.items() if key not in ("$ref", "$defs", "$schema")
+        key: _resolved(inner, name, within)
+        for key, inner in value.items()
+        if key not in ("$ref", "$defs", "$schema")
     }
     if "$ref" not in value:
         return own
+    problem = f"{name} refers to {value['$ref']}, which"
     file, _, pointer = value["$ref"].partition("#")
     if file:
         name = name.rpartition("/")[0] + "/" + file if "/" in name else file
-    target = _document(name)
-    for step in pointer.split("/")[1:]:
-        target = target[step.replace("~1", "/").replace("~0", "~")]
-    return _resolved(target, name) | own
+    target, reference = _document(name), f"{name}#{pointer}"
+    if reference in within:
+        raise unusable(f"{problem} refers to itself")
+    try:
+        for step in pointer.split("/")[1:]:
+            target = target[step.replace("~1", "/").replace("~0", "~")]
+    except (KeyError, TypeError):
+        raise unusable(f"{problem} is not there") from None
+    return _resolved(target, name, (*within, reference)) | own
+
+
+@functools.cache
+def resolved_schema(uri: str) -> dict[str, Any]:
+    """Loads a schema by its path relative to SPEC, references resolved."""
+    schema: dict[str, Any] = _resolved(_document(uri), uri)
+    return schema
 
 
 def _json_schema(described: Mapping[str, Any]) -> Any:
@@ -93,6 +109,10 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
     request = None if body is None else _resolved(_json_schema(body), document)
     own, uri = described["operationId"], _json_schema(described["responses"]["2XX"])["$ref"]
     resource = uri.rpartition("/")[2].removesuffix(".json")
+    form = "page" if resource.endswith("_list") else "answer"
+    checked(resolved_schema(uri), f"{uri}, the answer of {own},", f"openapi.schema.json#/$defs/{form}")
+    if own not in TRAITS:
+        raise unusable(f"openapi.yaml has the operation {own}, of which operations.yaml has no traits")
     return Operation(
         id=own,
         method=method.upper(),
@@ -124,6 +144,23 @@ def _operations() -> Iterator[Operation]:
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {operation.id: operation for operation in _operations()}
 )
+
+
+def _unknown() -> Iterator[str]:
+    """What operations.yaml names, and openapi.yaml has not."""
+    lists = [name for name, operation in OPERATIONS.items() if operation.is_list]
+    for name, traits in TRAITS.items():
+        if name in OPERATIONS:
+            fields = (OPERATIONS[name].request_schema or {}).get("properties", {})
+            names = {traits.read_by: OPERATIONS, traits.subset_of: OPERATIONS, traits.listed_by: lists}
+            names |= dict.fromkeys((traits.free_text, *traits.unique_pair, *traits.defaults), fields)
+            yield from (f"{each} (of {name})" for each, known in names.items() if each and each not in known)
+        else:
+            yield name
+
+
+for _name in _unknown():
+    raise unusable(f"operations.yaml names {_name}, which openapi.yaml has not")
 
 
 def operations_named(text: str, option: str = "--operation: ") -> list[str]:
@@ -248,13 +285,6 @@ def _default_rule(operation: Operation, pointer: str) -> str:
 def error_problems(document: Any) -> list[Problem]:
     """Schema violations in an error body (section 7)."""
     return problems(_validator("schemas/error.json"), document, lambda pointer: "error.shape")
-
-
-@functools.cache
-def resolved_schema(uri: str) -> dict[str, Any]:
-    """Loads a schema by its path relative to SPEC, references resolved."""
-    schema: dict[str, Any] = _resolved(_document(uri), uri)
-    return schema
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -15,8 +15,9 @@ import msgspec
 from conformance._files import InputError
 from conformance._records import says
 from conformance._text import meant
-from conformance.contract.documents import load
-from conformance.contract.operation_sets import CITED, OPERATION_SETS, citing
+from conformance.contract.documents import load, unusable
+from conformance.contract.operation_sets import CITED, OPERATION_SETS, cited_rules, citing
+from conformance.contract.operations import OPERATIONS
 
 
 class Level(StrEnum):
@@ -65,11 +66,14 @@ def _rule(entry: Mapping[str, Any]) -> Rule:
     operations, side = entry["operations"], entry.get("side", Side.SERVER)
     sides = [each for each in Side if side in (each, "both")]
     if isinstance(operations, str):
-        operations = citing(entry["id"]) if operations == CITED else OPERATION_SETS[operations]
+        sets = {CITED: citing(entry["id"]), **OPERATION_SETS}
+        if operations not in sets:
+            raise unusable(f"rules.yaml names {operations} ({entry['id']}), which is no set of operations")
+        operations = sets[operations]
     return msgspec.convert({**entry, "operations": operations, "sides": sides}, Rule)
 
 
-_CATALOGUE = load("rules.yaml", "version", "sections", "rules")
+_CATALOGUE = load("rules.yaml")
 
 #: Section number -> title.
 SECTIONS: Mapping[str, str] = MappingProxyType(_CATALOGUE["sections"])
@@ -116,6 +120,20 @@ def _binding(side: Side) -> Mapping[str, Rule]:
 
 #: All rules by id, in catalogue order.
 ALL_RULES: Mapping[str, Rule] = MappingProxyType({entry["id"]: _rule(entry) for entry in _CATALOGUE["rules"]})
+
+
+def _unknown() -> Iterator[str]:
+    """What names an operation or a rule that is not there."""
+    for rule in ALL_RULES.values():
+        names = {*rule.operations} - {*OPERATIONS} | {*rule.follows} - {*ALL_RULES}
+        yield from (f"rules.yaml names {name} ({rule.id})" for name in sorted(names))
+    for name, operation in OPERATIONS.items():
+        cited = sorted(cited_rules(name) - {*ALL_RULES})
+        yield from (f"{operation.response_schema_uri} names the rule {rule}" for rule in cited)
+
+
+for _each in _unknown():
+    raise unusable(f"{_each}, which is not there")
 
 #: Rules that bind servers, and clients (judged by `conformance serve --judge`).
 RULES, CLIENT_RULES = _binding(Side.SERVER), _binding(Side.CLIENT)

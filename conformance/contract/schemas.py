@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from conformance._text import shown
+from conformance._text import listed, plain, shown
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -228,6 +228,9 @@ def _message(error: ValidationError) -> str:
         case "maxLength" | "minLength" | "minItems":
             unit = "elements" if error.validator == "minItems" else "characters"
             return f"has {len(value)} {unit}, {'more' if len(value) > wanted else 'fewer'} than {wanted}"
+        case "additionalProperties":
+            names = [name for name in value if name not in schema.get("properties", {})]
+            return f"has {listed(map(plain, names))}, which is unknown"
         case "minimum" | "maximum":
             return f"is {shown(value)}, {'below' if value < wanted else 'above'} {wanted}"
     return f"is {shown(value)}, which breaks {error.validator}"

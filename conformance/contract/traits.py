@@ -55,7 +55,7 @@ class Traits:
 
 #: Traits by operationId, in the order of openapi.yaml.
 TRAITS: Mapping[str, Traits] = MappingProxyType(
-    msgspec.convert(load("operations.yaml", "operations")["operations"], dict[str, Traits])
+    msgspec.convert(load("operations.yaml")["operations"], dict[str, Traits])
 )
 
 

@@ -5,19 +5,15 @@
 
 from __future__ import annotations
 
-import functools
-import zlib
-
 import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.contract.rules import RULES, Level
-from conformance.judge.cells import grouped
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import catch, run_on_fault
 from tests.faults.members import bugs, opened
-from tests.prove.selection import each_kind
+from tests.prove.selection import each_cell, each_kind
 
 pytestmark = pytest.mark.usefixtures("quiet", "no_waiting")
 
@@ -37,16 +33,6 @@ CELLS = [
 ]
 
 
-def _drawn(faults: list[Fault]) -> list[Fault]:
-    """Faults in an order that their ids give."""
-    return sorted(faults, key=lambda fault: zlib.crc32(fault.id.encode()))
-
-
-@functools.cache
-def _by_cell() -> dict[tuple[str, str], list[Fault]]:
-    return grouped(((fault.rule, fault.operation), fault) for fault in load())
-
-
 def _in_fields() -> list[Fault]:
     """One mistake for each field of each operation."""
     return each_kind([fault for fault in load() if fault.member])
@@ -54,13 +40,14 @@ def _in_fields() -> list[Fault]:
 
 @pytest.mark.parametrize(("rule", "operation"), CELLS)
 def test_a_fault_of_the_rule_is_caught_on_the_operation(rule: str, operation: str) -> None:
-    faults = _by_cell().get((rule, operation), [])
-    assert faults, f"no row of faults[{rule!r}] in tests/faults/ breaks it there"
-    own = [fault for fault in _drawn(faults) if not fault.member]
-    if own:
-        assert catch(own[0]).shows(own[0]), own[0].id
-    else:  # A mistake in a member may break another rule instead.
-        assert any((rule, operation) in catch(fault).broken for fault in _drawn(faults)[:20])
+    fault = each_cell().get((rule, operation))
+    if fault:
+        assert catch(fault).shows(fault), fault.id
+        return
+    # A mistake in a member may break another rule instead.
+    mistakes = [fault for fault in load() if (fault.rule, fault.operation) == (rule, operation)]
+    assert mistakes, f"no row of faults[{rule!r}] in tests/faults/ breaks it there"
+    assert any((rule, operation) in catch(fault).broken for fault in mistakes[:20])
 
 
 @pytest.mark.slow  # `.ci/run` proves these among the faults of each kind.

@@ -103,7 +103,7 @@ class Fault:
 
     `kind` is its sentence, with the value that distinguishes it from others of the sentence. `also` names
     rules that necessarily break with it. One that an operator makes of a `member` may break any other rule
-    instead, or have no effect. `group` is what a sample has one of.
+    instead, or have no effect.
     """
 
     rule: str
@@ -117,15 +117,31 @@ class Fault:
     by_field: bool = False
 
     @property
-    def group(self) -> tuple[str, ...]:
-        """Of what a sample has one: a kind; of the kinds that repeat one mistake for each field and way, a
-        field of an operation."""
+    def _field_and_way(self) -> tuple[str, str]:
+        """The field, and the way, of a kind that repeats one mistake for each of both."""
         if self.member:
-            return self.operation, self.member
-        if self.by_field:
-            label = self.kind.removeprefix(f"{self.description.removesuffix('.')}: ")
-            return self.rule, self.operation, label.partition(" ")[0]
-        return self.rule, self.kind
+            return self.member, ""
+        label = self.kind.removeprefix(f"{self.description.removesuffix('.')}: ")
+        field, comma, way = label.partition(", ")
+        return (field, way) if comma else (label.partition(" ")[0], label.partition(" ")[2])
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """Of what a sample has one: a kind; a field of an operation, of the kinds that repeat one mistake for
+        each field and way."""
+        field = self._field_and_way[0]
+        if self.member:
+            return self.operation, field
+        return (
+            (self.rule, self.operation, self.description, field) if self.by_field else (self.rule, self.kind)
+        )
+
+    @property
+    def way(self) -> tuple[str, ...]:
+        """Of what a sample has one as well: a way of the mistake that is repeated for each field."""
+        if self.member:
+            return (self.description,)
+        return (self.rule, self.description, self._field_and_way[1]) if self.by_field else self.group
 
     @property
     def id(self) -> str:

@@ -175,7 +175,9 @@ def _of_the_type(self: Any, ctx: Context, body: dict[str, Any], name: str) -> bo
 
 
 faults["fields.type"] |= {
-    "A required field of this type is accepted.": mending(_of_the_type, each=types(_typed, tuple(TYPES))),
+    "A required field of this type is accepted.": mending(
+        _of_the_type, each=types(_typed, tuple(TYPES)), by_field=True
+    ),
     "A required field of another type is filled in, in one kind of body.": mending(
         lambda ctx, body, name, value: type(body.get(name)) in (int, list) and asks(ctx, value[1]),
         each=in_bodies(lambda operation: [name for name in required(operation) if name != "address"]),
@@ -260,6 +262,7 @@ faults["fields.optional-type"] |= {
             name: sent for name, sent in usual().items() if name != value[0] or not is_of_type(sent, value[1])
         },
         each=types(optional, ("array", "object", "number", "boolean")),
+        by_field=True,
     ),
     "An optional field of another type is filled in, in one kind of body.": mending(
         lambda ctx, body, name, value: isinstance(body.get(name), (list, dict)) and asks(ctx, value[1]),

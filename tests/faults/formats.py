@@ -145,6 +145,7 @@ faults["format.id"] |= {
             {"number": IDS["number"], "without prefix": PREFIXED["without prefix"]},
             EMBEDDING,
         ),
+        by_field=True,
     )
 }
 

@@ -160,7 +160,8 @@ def catch(fault: Fault) -> Outcome:
         if outcome.shows(fault):
             break
     if isinstance(server, Changed):
-        outcome.effect = server.effects > 0
+        changed = server.effects > 0 and not idle(fault.make())
+        outcome.effect = changed or outcome.shows(fault)
     outcome.ledger.sent = run.sent
     return outcome
 
@@ -170,11 +171,12 @@ def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
     for check in own:
         run_one(check, fault.operation, run, outcome)
         yield
-    # Its own once more, where others have created what it may be confused with.
-    again = [(check, fault.operation) for check in own]
-    for check, operation in (*_of_resource(fault.operation), *again) if fault.member else ():
-        run_one(check, operation, run, outcome)
-        yield
+    if fault.member:
+        # Its own once more, where others have created what it may be confused with.
+        again = [(check, fault.operation) for check in own]
+        for check, operation in () if idle(fault.make()) else (*_of_resource(fault.operation), *again):
+            run_one(check, operation, run, outcome)
+            yield
     if fault.rule not in INVARIANTS or fault.member:
         return
     if fault.rule == UNBUILT:
@@ -191,14 +193,19 @@ def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
 @functools.cache
 def _of_resource(operation: str) -> list[tuple[CheckDefinition, str]]:
     """Returns the checks of operations on one kind of resource, each with its operation, own ones first."""
-    checks = [(check, name) for check, name in plan() if KINDS[name] == KINDS[operation]]
-    return sorted(checks, key=lambda each: each[1] != operation)
+    return sorted(_checks_of(KINDS[operation]), key=lambda each: each[1] != operation)
+
+
+def _checks_of(resource: str) -> list[tuple[CheckDefinition, str]]:
+    """Returns the checks of operations on one kind of resource, each with its operation."""
+    return [(check, name) for check, name in plan() if KINDS[name] == resource]
 
 
 @functools.cache
 @hurried()
-def _reference() -> Mapping[str, list[tuple[Context, Any]]]:
-    """Returns the context and answer of each request by operation of a run on the reference server."""
+def _reference(resource: str) -> Mapping[str, list[tuple[Context, Any]]]:
+    """Returns the context and answer of each request by operation, when the checks of operations on one kind
+    of resource run on the reference server."""
     answers: dict[str, list[tuple[Context, Any]]] = defaultdict(list)
 
     def keep(_: Any, ctx: Context, answer: Any, *others: Any) -> Any:
@@ -206,7 +213,7 @@ def _reference() -> Mapping[str, list[tuple[Context, Any]]]:
         return answer
 
     run = run_on_fault(Changed(value=(("", "finish", keep),)))
-    for check, operation in plan():
+    for check, operation in _checks_of(resource):
         run_one(check, operation, run, Outcome())
     return answers
 
@@ -227,7 +234,7 @@ def idle(server: Faulty) -> bool:
         return False
     return all(
         change(server, ctx, usual := _RESULTS[seam](ctx, answer)) == usual
-        for ctx, answer in _reference()[operation]
+        for ctx, answer in _reference(KINDS[operation])[operation]
     )
 
 

@@ -220,11 +220,15 @@ def keeping(each: Callable[[str], Mapping[str, Any]] | Mapping[str, Any], **opti
 
 faults["create.echo"] |= {
     "A text is kept in another form than it was sent.": keeping(
-        _cells, operations=[name for name in OPERATION_SETS["create"] if name != "createPayin"]
+        _cells,
+        operations=[name for name in OPERATION_SETS["create"] if name != "createPayin"],
+        by_field=True,
     )
 }
 
-faults["beneficiary.update"] |= {"A text that a PATCH names is kept in another form.": keeping(_cells)}
+faults["beneficiary.update"] |= {
+    "A text that a PATCH names is kept in another form.": keeping(_cells, by_field=True)
+}
 
 faults["create.text-exact", "beneficiary.update-text-exact"] |= {
     "Texts are stored with other characters.": keeping(

@@ -80,6 +80,7 @@ def patching(members: Call | Mapping[str, Any], fields: Mapping[str, str | Itera
             for kind, names in fields.items()
             for field in (names.split() if isinstance(names, str) else names)
         },
+        by_field=True,
     )
 
 

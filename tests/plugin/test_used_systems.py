@@ -15,7 +15,10 @@ PART = ("-m", "not fuzz", "--lanes=4", "--operation=listAccounts", "--operation=
 empty = functools.cache(functools.partial(judged, 0, "oldest"))
 
 
-@pytest.mark.parametrize(("number", "order"), [(100, "oldest"), (3_500, "oldest"), (3_500, "hidden")])
+@pytest.mark.parametrize(
+    ("number", "order"),
+    [(100, "oldest"), pytest.param(3_500, "oldest", marks=pytest.mark.slow), (3_500, "hidden")],
+)
 def test_accounts_of_a_used_system_are_judged_as_of_an_empty_one(number: int, order: str) -> None:
     before = empty(PART, other_customer=False)
     assert before.status == 0

@@ -133,6 +133,7 @@ def only_consequences(judged: Ledger) -> None:
     assert not [cell.key for cell in unjudged if cell.key not in cause.consequences]
 
 
+@pytest.mark.slow
 def test_what_was_refused_long_before_is_a_consequence_as_well() -> None:
     only_consequences(judged_with(*BUILT, "getAccountBalances", "createBeneficiary"))
 

@@ -17,7 +17,6 @@ from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.field_rules import FIELD_RULES, OTHER_CURRENCIES, FieldRule
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
-from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import sent_document, show
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
@@ -25,6 +24,7 @@ from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.calls import call
 from conformance.world.case import Case
 from conformance.world.corpora import shown, values
+from conformance.world.corpora.member_names import nested, wrappers
 from conformance.world.corpora.texts import WRONG_CODES
 from conformance.world.corpora.wrong_values import (
     email,
@@ -58,9 +58,11 @@ def test_required_field_missing(engine: DefectiveBodies, fields: Fields) -> Case
     if not engine.where:
         # In JavaScript this member may become the prototype of the body, or of all objects.
         yield engine.defective(rule, "an object with all fields in __proto__", {"__proto__": engine.valid()})
-        # Some frameworks unwrap the name of the resource, or the member of JSON:API.
-        under = dict.fromkeys((TRAITS[engine.operation].creates, "data"), engine.valid())
-        yield engine.defective(rule, f"an object with all fields under {' and '.join(under)}", under)
+        required = {name: engine.valid()[name] for name in engine.at.operation.required_fields}
+        paths = wrappers(engine.traits.creates or "")
+        under = nested(((*path, name), value) for path in paths for name, value in required.items())
+        places = ", ".join(map(".".join, paths))
+        yield engine.defective(rule, f"an object with all fields in members of it ({places})", under)
         # Some frameworks read query and body as one.
         texts = [(key, value) for key, value in engine.valid().items() if isinstance(value, str)]
         yield engine.case(

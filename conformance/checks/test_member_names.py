@@ -16,6 +16,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.contract.fields import Field, documented, request_fields
 from conformance.contract.operation_sets import OPERATION_SETS
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, show
@@ -26,7 +27,7 @@ from conformance.world import samples
 from conformance.world.bodies import bodies
 from conformance.world.calls import call
 from conformance.world.case import Case
-from conformance.world.corpora.member_names import FLATTENED, spellings
+from conformance.world.corpora.member_names import FLATTENED, nested, spellings, wrappers
 from conformance.world.creations import created_in, creations
 from conformance.world.other_values import other_value
 from conformance.world.run import Account
@@ -47,15 +48,16 @@ _RESOURCES = {traits.creates for traits in TRAITS.values()}
 
 @dataclass(frozen=True)
 class Stray:
-    """A member under another name: the documented names of the field and, in an object, of its member (else
-    ""), the name and its form in words, the value, and whether it stands in the object."""
+    """A member under another name, or in another place: the documented names of the field and, in an object,
+    of its member (else ""), the name and its form in words, the value, and the path of the object that it
+    stands in."""
 
     field: str
     member: str
     name: str
     form: str
     value: Any
-    inside: bool = False
+    under: tuple[str, ...] = ()
 
 
 def _defaults(operation: str) -> Mapping[str, Any]:
@@ -96,6 +98,12 @@ def _other_member(name: str, value: Any) -> str:
 
 def _strays(operation: str, body: Body) -> Iterator[Stray]:
     """Yields strays of each field, and of each member of an object, beside those of a body."""
+    resource = TRAITS[operation].creates or OPERATIONS[operation].resource
+    shown = [field for field in request_fields(operation) if field.name in documented(operation)]
+    text = next((field for field in reversed(shown) if field.free), shown[0])
+    for path in wrappers(resource):
+        form, value = "in an object that some frameworks unwrap", _other(operation, text, body)
+        yield Stray(text.name, "", text.name, form, value, under=path)
     for field in request_fields(operation):
         value = body.get(field.name)
         for name, form in spellings(field.name).items():
@@ -106,7 +114,8 @@ def _strays(operation: str, body: Body) -> Iterator[Stray]:
             for name, form in spellings(member).items() if inner is not None else ():
                 # Of a form of its own: a server may be strict about the whole body alone.
                 value_of = _other_member(member, inner)
-                yield Stray(field.name, member, name, f"{form}, in {field.name}", value_of, inside=True)
+                form_of = f"{form}, in {field.name}"
+                yield Stray(field.name, member, name, form_of, value_of, under=(field.name,))
             for form, spelled in FLATTENED.items():
                 name = spelled(field.name, member)
                 yield Stray(field.name, member, name, form, _other_member(member, inner))
@@ -128,15 +137,21 @@ def _portions(strays: Iterable[Stray]) -> Iterator[list[Stray]]:
 def _with(body: Body, strays: Sequence[Stray], *, first: bool = False) -> Body:
     """Adds strays to a body, behind the documented members or, if `first`, before them."""
 
-    def joined(own: Body, more: Body) -> Body:
-        return {**more, **own} if first else {**own, **more}
+    more = nested(
+        ((*each.under, each.name), each.value)
+        for each in strays
+        if each.under != (each.field,) or each.field in body
+    )
+    return _joined(more, body) if first else _joined(body, more)
 
-    objects = {
-        name: joined(value, {each.name: each.value for each in strays if each.inside and each.field == name})
-        for name, value in body.items()
-        if isinstance(value, dict)
-    }
-    return joined({**body, **objects}, {each.name: each.value for each in strays if not each.inside})
+
+def _joined(body: Body, more: Body) -> Body:
+    """Adds members to a body and to the objects in it."""
+    made = dict(body)
+    for name, value in more.items():
+        own = made.get(name)
+        made[name] = _joined(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+    return made
 
 
 def _judge(at: Check, answer: Exchange, body: Body, strays: Sequence[Stray]) -> None:
@@ -163,12 +178,13 @@ def _counted(at: Check, answer: Exchange, body: Body, strays: Sequence[Stray]) -
             masks = (each for each in documented(operation) if each.startswith(f"{stray.field}_"))
             name = next(masks, stray.field)
             value = answer.get(name)
-            same = isinstance(value, str) and len(value) > 3 and value[-4:] == stray.value[-4:]
+            whole = str(own)
+            same = isinstance(value, str) and len(value) > 3 and value[-4:] == stray.value[-4:] != whole[-4:]
         else:
             value, name = answer.get(stray.field), stray.field
             same = alike(operation, stray.field, value, stray.value)
         if same and own != stray.value and not alike(operation, stray.field, value, own):
-            return f"{name} {show(value)}, which was sent as {show(stray.name)}"
+            return f"{name} {show(value)}, which was sent as {show('.'.join((*stray.under, stray.name)))}"
     return ""
 
 
@@ -284,7 +300,7 @@ def test_update_under_other_names(at: Check) -> None:
         patch({}, portion, "members under other names alone")
     if not all(answer.succeeded for answer in answers):
         for form, portion in _in_turn([*_strays(at.operation.id, body)]):
-            objects = {each.field: body[each.field] for each in portion if each.inside}
+            objects = {each.field: body[each.field] for each in portion if each.under == (each.field,)}
             patch(objects, portion, f"names {form} alone")
     later = person.read("the beneficiary after members under other names")
     expected = "a later read: members by their documented names only"

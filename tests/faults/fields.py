@@ -93,9 +93,19 @@ def _inheriting(self: Any) -> dict[str, Any]:
     return {**((isinstance(body.get("__proto__"), dict) and body["__proto__"]) or {}), **body}
 
 
-def _under(name: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The object under a name; empty without one."""
-    value = body.get(name)
+#: Members under which frameworks look for the fields: the name of the resource as {}.
+WRAPPERS = {
+    "the name of the resource": "{}",
+    **{name: name for name in ("data", "data.attributes", "attributes", "payload", "params")},
+    **{name: name for name in ("body", "input")},
+}
+
+
+def under(ctx: Context, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The object at a path of names; empty without one."""
+    value: Any = body
+    for name in path.format(TRAITS[ctx.operation].creates or "beneficiary").split("."):
+        value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
@@ -134,8 +144,8 @@ faults["fields.required"] |= {
     "What a body has in place of its prototype counts as its own.": seam("parse_body", _inheriting),
     "The fields may stand under a member of the body.": seam(
         "parse_body",
-        lambda ctx, value, usual: {**_under(value(TRAITS[ctx.operation].creates), body := usual()), **body},
-        each={"the name of the resource": lambda creates: creates, "data": lambda creates: "data"},
+        lambda ctx, value, usual: {**under(ctx, value, body := usual()), **body},
+        each=WRAPPERS,
         operations=OPERATION_SETS["create"],
     ),
     "Query and body are read as one.": seam(

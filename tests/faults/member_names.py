@@ -13,6 +13,7 @@ from conformance.reference.seams.validation import FIELDS
 
 from .bodies import required
 from .catalogue import faults, refuse, seam, seams
+from .fields import WRAPPERS, under
 
 #: Reads a name of a member as the documented one that it resembles.
 Fold = Callable[[str], str]
@@ -145,6 +146,17 @@ faults["body.member-names"] |= {
         {"parse_body": _in_objects, "check_together": lambda ctx, usual: (_no_others(ctx), usual())[1]},
         operations=("createBeneficiary", "updateBeneficiary"),
         each=("in any letter case", "with hyphens"),
+    ),
+    "Members of an object count before those of the body.": seam(
+        "parse_body",
+        lambda ctx, value, usual: {**(body := usual()), **under(ctx, value, body)},
+        each=WRAPPERS,
+    ),
+    "An object stands for the whole body.": seam(
+        "parse_body",
+        lambda ctx, value, usual: under(ctx, value, body := usual()) or body,
+        operations=("updateBeneficiary",),
+        each=WRAPPERS,
     ),
     "Members of an address are read from paths beside it, as of a form.": seam(
         "parse_body",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 
 def _capitals(name: str) -> str:
@@ -26,6 +27,25 @@ FLATTENED: Mapping[str, Callable[[str, str], str]] = {
     "behind a point": lambda name, member: f"{name}.{member}",
     "in brackets": lambda name, member: f"{name}[{member}]",
 }
+
+#: Members in which some frameworks look for the fields, as paths of names; {} is the name of the resource.
+_WRAPPERS = ("{}", "data", "data.attributes", "attributes", "payload", "params", "body", "input")
+
+
+def wrappers(resource: str) -> list[tuple[str, ...]]:
+    """Paths of the members in which some frameworks look for a resource's fields."""
+    return [tuple(path.format(resource).split(".")) for path in _WRAPPERS]
+
+
+def nested(values: Iterable[tuple[tuple[str, ...], Any]]) -> dict[str, Any]:
+    """The object that has each value at its path of names."""
+    made: dict[str, Any] = {}
+    for path, value in values:
+        within = made
+        for name in path[:-1]:
+            within = within.setdefault(name, {})
+        within[path[-1]] = value
+    return made
 
 
 def spellings(name: str) -> dict[str, str]:

@@ -29,7 +29,7 @@ from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import RULES, Rule
 from conformance.judge import outcomes
 from conformance.judge.cells import Cell
-from conformance.judge.outcomes import Got, Unclear, unusable
+from conformance.judge.outcomes import Demand, Got, Unclear, unusable
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
@@ -138,11 +138,11 @@ class Check:
     # ------------------------------------------------------------------ judging
 
     def expect(
-        self, rule: str, expected: str, got: Got, *exchanges: Exchange, acceptance: bool = False
+        self, rule: str, expected: str, got: Got, *exchanges: Exchange, demand: Demand | None = None
     ) -> bool:
         """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
         the decisive one first; True if it holds. An unclear judgement is noted with its reason."""
-        return self.cells[rule].expect(expected, got, *exchanges, acceptance=acceptance)
+        return self.cells[rule].expect(expected, got, *exchanges, demand=demand)
 
     def refused(
         self,
@@ -157,11 +157,13 @@ class Check:
         """Judges that a request, described by its purpose or as `what`, was refused with a status (0: any
         4xx), error type and code; further exchanges are evidence."""
         what = what or answer.purpose
-        return self.expect(rule, *outcomes.refused(what, answer, status, type, code), *beside)
+        judgement = outcomes.refused(what, answer, status, type, code)
+        return self.expect(rule, *judgement, *beside, demand=Demand.REFUSED)
 
     def accepted(self, rule: str, answer: Exchange, *beside: Exchange, what: str = "") -> bool:
         """Judges that a request was accepted (2xx); further exchanges are evidence."""
-        return self.expect(rule, *outcomes.accepted(what or answer.purpose, answer), *beside, acceptance=True)
+        judgement = outcomes.accepted(what or answer.purpose, answer)
+        return self.expect(rule, *judgement, *beside, demand=Demand.ACCEPTED)
 
     def same(self, rule: str, first: Exchange, again: Exchange) -> bool:
         """Judges that an answer has the status and JSON body of an earlier one."""

@@ -40,8 +40,7 @@ from conformance.judge.oracle import (
     expect,
     own_path,
 )
-from conformance.judge.oracle.reasons import Demand
-from conformance.judge.outcomes import Judgement
+from conformance.judge.outcomes import Demand, Judgement
 from conformance.judge.verdicts import InternalError
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange, to_json
@@ -282,7 +281,7 @@ class Engine:
             at.expect(answered, *replace(expected.answered, what=case.name).judge(answer))
         if self._shows_nothing(case, reason, answer):
             return
-        at.expect(reason.rule, *self.with_difference(reason, answer), acceptance=reason.acceptance)
+        at.expect(reason.rule, *self.with_difference(reason, answer), demand=reason.demand)
         for other in expected.refusals:
             if case.rule in RULES[other.rule].follows and other.statuses and other.rule in at.rules:
                 if answer.succeeded:
@@ -296,7 +295,7 @@ class Engine:
         without which it passes, found by sending it without each."""
         judgement = reason.judge(answer)
         expected, got = judgement[:2]
-        if outcomes.good(judgement) or not answer.refused or not reason.acceptance:
+        if outcomes.good(judgement) or not answer.refused or not reason.demand.acceptance:
             return judgement
         call, auth = answer.call, answer.call.auth
         body = (

@@ -133,9 +133,9 @@ class Fuzzer(Engine):
                 self.renew()
         if expected.passes and not (expected.refusals and answer.error_type != "authentication_error"):
             passes = replace(expected.passes[0], what=case.name)
-            at.expect(passes.rule, *self.with_difference(passes, answer), acceptance=True)
+            at.expect(passes.rule, *self.with_difference(passes, answer), demand=passes.demand)
         if (reason := expected.refusal) is not None:
-            at.expect(reason.rule, *reason.judge(answer))
+            at.expect(reason.rule, *reason.judge(answer), demand=reason.demand)
         elif expected.accepted is not None and not self._may_refuse(answer):
             key = answer.call.idempotency_key or ""
             rule = expected.accepted.rule

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from conformance._records import Count, says
 from conformance._text import count, told_apart
 from conformance.contract.rules import ALL_RULES, Level
-from conformance.judge.outcomes import Got, Unclear
+from conformance.judge.outcomes import Demand, Got, Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
 from conformance.wire.messages import Exchange
 
@@ -51,6 +51,7 @@ class Violation(msgspec.Struct, omit_defaults=True):
         tuple[int, ...], says("Exchanges that prove it, by number, the decisive one first.")
     ] = ()
     acceptance: Annotated[bool, says("What was expected is that the request is accepted.")] = False
+    refusal: Annotated[bool, says("What was expected is that the request is refused.")] = False
     without_error_body: Annotated[
         bool, says("What was got is a refusal without the documented error body.")
     ] = False
@@ -128,9 +129,9 @@ class Cell(msgspec.Struct):
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, expected: str, got: Got, *exchanges: Exchange, acceptance: bool = False) -> bool:
+    def expect(self, expected: str, got: Got, *exchanges: Exchange, demand: Demand | None = None) -> bool:
         """Counts a judgement; True if it holds: what was got is empty. The exchanges show it, the
-        decisive one first; `acceptance`: what is expected is that its request is accepted."""
+        decisive one first; `demand` is the kind of answer that is expected to its request, if it is that."""
         numbers = tuple(dict.fromkeys(exchange.number for exchange in exchanges))
         if isinstance(got, Unclear):
             self.unclear.append(replace(got, exchanges=numbers[:1]))
@@ -142,7 +143,10 @@ class Cell(msgspec.Struct):
         bare = any(
             answer.refused and not answer.names_error and got == answer.described() for answer in exchanges
         )
-        self.add_violation(Violation(*told_apart(expected, got), numbers, acceptance, bare))
+        texts, accepts = told_apart(expected, got), demand is not None and demand.acceptance
+        self.add_violation(
+            Violation(*texts, numbers, accepts, demand is Demand.REFUSED, without_error_body=bare)
+        )
         return False
 
     def add_violation(self, violation: Violation) -> None:
@@ -259,7 +263,7 @@ class Cell(msgspec.Struct):
 
 def _bounded(violations: Iterable[Violation]) -> list[Violation]:
     """Violations without those that say the same, at most VIOLATIONS of each check, of which at most EVIDENCE
-    exchanges are named; those of the rule's own checks come first."""
+    exchanges are named, but the decisive one of each; those of the rule's own checks come first."""
     distinct: dict[tuple[str, str, str], Violation] = {}
     for each in violations:
         distinct.setdefault((each.check, each.expected, each.got), each)
@@ -267,6 +271,6 @@ def _bounded(violations: Iterable[Violation]) -> list[Violation]:
     for several in grouped((each.check, each) for each in distinct.values()).values():
         left = EVIDENCE
         for each in several[:VIOLATIONS]:
-            bounded.append(replace(each, exchanges=each.exchanges[:left]))
+            bounded.append(replace(each, exchanges=each.exchanges[: max(1, left)]))
             left -= len(bounded[-1].exchanges)
     return sorted(bounded, key=lambda each: each.aside)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from conformance.contract.operations import match
+from conformance.contract.operations import match, response_problems
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import objects, same_account, sent_document, show
 from conformance.wire.messages import Exchange
@@ -50,7 +50,8 @@ class Isolation:
         ids = route[1]
         asked = f"{unquote(call.target)} {sent_document(call)}"
         for name, value in _named(exchange.document):
-            if value not in asked and (whose := self._another(name, value, exchange.organization, ids)):
+            whose = "" if value in asked else self._another(name, value, exchange.organization, ids)
+            if whose and not _malformed(exchange, name):
                 return f"{name} {show(value)}, of another {whose}"
         self._remember(exchange, ids)
         return ""
@@ -75,6 +76,12 @@ class Isolation:
         owner = Owner(exchange.organization, parent)
         if self._owners.setdefault(identifier, owner) != owner:
             self._owners[identifier] = None
+
+
+def _malformed(exchange: Exchange, name: str) -> bool:
+    """True if a member of this name breaks the form of ids, which does not say whose it is."""
+    problems = response_problems(exchange.operation or "", exchange.document)
+    return any(each.pointer.rpartition("/")[2] == name for each in problems)
 
 
 def _named(document: Any) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ throttled, lost or answered 5xx. The decisive exchange comes first."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -25,6 +26,20 @@ from conformance.wire.messages import MISSING, Exchange
 
 #: Reason if no answer has a value that a rule is about.
 NOTHING_SHOWN = "no answer holds a value that the rule is about"
+
+
+class Demand(StrEnum):
+    """The kind of answer that a rule demands; ANSWERED is any status below 500."""
+
+    REFUSED = "refused"
+    ACCEPTED = "accepted"
+    AUTHENTICATED = "authenticated"
+    ANSWERED = "answered"
+
+    @property
+    def acceptance(self) -> bool:
+        """True if it is that the request is accepted, by authentication at least."""
+        return self in (Demand.ACCEPTED, Demand.AUTHENTICATED)
 
 
 class Unclear(msgspec.Struct, frozen=True, omit_defaults=True):

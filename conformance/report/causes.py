@@ -123,6 +123,12 @@ def _explains(
 ) -> bool:
     """True if a violation has the exchange of one of another rule that it is said to follow from, or its
     symptom."""
+    if row.rule in INVARIANTS and any(
+        each.refusal and {*violation.exchanges[:1]} & {*each.exchanges[:1]} and _accepted(each, exchanges)
+        for each in violations
+    ):
+        # The answer would be none if the request had been refused, as it must.
+        return True
     symptom = _symptom(row.rule, violation, exchanges)
     said = rule in ALL_RULES[row.rule].follows
     refused = symptom.startswith("401") and rule.startswith("auth.")
@@ -143,6 +149,12 @@ def _explains(
         for each in violations
         if not of_signatures or each.acceptance
     )
+
+
+def _accepted(violation: Violation, exchanges: Exchanges) -> bool:
+    """True if a violation shows a 2xx answer."""
+    exchange = wrong_exchange(violation, exchanges)
+    return exchange is not None and exchange.status is not None and exchange.status < 300
 
 
 def _symptom(rule: str, violation: Violation, exchanges: Exchanges) -> str:

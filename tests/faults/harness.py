@@ -18,6 +18,7 @@ from conformance.contract.needs import UNBUILT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import EVERY_RESPONSE, Cell
+from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Inconclusive
@@ -139,8 +140,7 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[CheckDefinition, str]]) -
         run_one(check, operation, run, outcome)
         presence.missing(run, operation)
     _passive(run, outcome)
-    outcome.ledger.sent = run.sent
-    return outcome
+    return _ended(run, outcome)
 
 
 @hurried()
@@ -162,7 +162,17 @@ def catch(fault: Fault) -> Outcome:
     if isinstance(server, Changed):
         changed = server.effects > 0 and not idle(fault.make())
         outcome.effect = changed or outcome.shows(fault)
-    outcome.ledger.sent = run.sent
+    return _ended(run, outcome)
+
+
+def _ended(run: Run, outcome: Outcome) -> Outcome:
+    """Returns the outcome with the exchanges of what was broken or not judged, as reports have them."""
+    ledger = outcome.ledger
+    ledger.sent = run.sent
+    for cell in ledger.cells:
+        for number in cell.exchanges if cell.violations or cell.unclear else ():
+            if number not in ledger.exchanges and (exchange := run.exchange(number)):
+                ledger.exchanges[number] = exchange_record(exchange, run.redactor)
     return outcome
 
 

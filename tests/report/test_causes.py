@@ -79,6 +79,24 @@ def test_the_form_of_an_answer_follows_from_a_probe_in_its_own_answer_only() -> 
         assert follows(results) == {probe: [], form: behind}
 
 
+def test_the_form_of_an_answer_to_a_request_that_must_be_refused_follows_from_its_acceptance() -> None:
+    probe, form = "fields.amount", "format.money"
+    for refusal, number, status, follows_it in (
+        (True, 1, 201, True),
+        # Another answer; no answer of that kind; a rule that says nothing of refusals.
+        (True, 2, 201, False),
+        (True, 1, 403, False),
+        (False, 1, 201, False),
+    ):
+        cells = [
+            judged(probe, "createPayout", Verdict.FAILED, exchanges=[1], refusal=refusal),
+            judged(form, "createPayout", Verdict.FAILED, exchanges=[number]),
+        ]
+        results = whole_run(None, *cells)
+        keep(results, exchange(1, status=status), exchange(2))
+        assert follows(results) == {probe: [], form: [probe] * follows_it}
+
+
 def test_a_violation_without_evidence_is_as_one_that_got_the_same() -> None:
     for got, behind in (("403", ["auth.signature"]), ("200", [])):
         cells = [

@@ -51,6 +51,18 @@ _ROWS: list[_Row] = [
         "listWallets",
         {"http.negotiation": "listWallets"},
     ),
+    ("tenancy.unknown-parent", "as if it were the caller's", "createAccount", {}),
+    ("tenancy.payout-references", "without its prefix", "createPayout", {}),
+    ("fields.address-types", "city list", "createBeneficiary", {}),
+    ("fields.amount", "amount, no note", "createPayout", {}),
+    ("fields.enum", "member of all objects", "updateBeneficiary", {}),
+    ("format.id", "customer_id hyphen", "createAccount", {}),
+    (
+        "idempotency.payout-key-required",
+        "X-Idempotency-Key",
+        "createPayout",
+        {"idempotency.key-required": "createPayout"},
+    ),
     (
         "http.content-type",
         "text/html; charset=utf-8 of authentication errors",

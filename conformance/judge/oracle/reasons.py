@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge import outcomes
-from conformance.judge.outcomes import Judgement
+from conformance.judge.outcomes import Demand, Judgement
 from conformance.wire.messages import Exchange
-
-
-class Demand(StrEnum):
-    """The kind of answer that a rule demands; ANSWERED is any status below 500."""
-
-    REFUSED = "refused"
-    ACCEPTED = "accepted"
-    AUTHENTICATED = "authenticated"
-    ANSWERED = "answered"
 
 
 @dataclass(frozen=True)
@@ -38,11 +28,6 @@ class Reason:
     @property
     def level(self) -> Level:
         return RULES[self.rule].level
-
-    @property
-    def acceptance(self) -> bool:
-        """True if it demands that the request is accepted, by authentication at least."""
-        return self.demand in (Demand.ACCEPTED, Demand.AUTHENTICATED)
 
     def judge(self, answer: Exchange) -> Judgement:
         """Judges the answer to the request."""

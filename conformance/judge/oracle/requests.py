@@ -13,7 +13,8 @@ from conformance.contract.traits import TRAITS
 from conformance.judge import queries
 from conformance.judge.oracle import auth_rules, keys
 from conformance.judge.oracle.body_rules import BodyVerdict, ValidBody, judge_body
-from conformance.judge.oracle.reasons import Demand, Reason
+from conformance.judge.oracle.reasons import Reason
+from conformance.judge.outcomes import Demand
 from conformance.target.file import Target
 from conformance.wire.messages import Call
 

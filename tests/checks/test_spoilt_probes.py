@@ -21,6 +21,7 @@ from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
+from conformance.reference.refusals import Refusal
 from tests.faults.catalogue import load
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
@@ -238,3 +239,55 @@ def test_a_further_member_makes_no_list_of_a_resource() -> None:
 
     check = "test_negotiation.test_answers_are_json_with_the_same_values"
     assert judged(Items(), check, "getVirtualAccount", "http.negotiation").verdict is Verdict.PASSED
+
+
+# ---------------------------------------------------------------------- payouts that are refused
+
+BALANCES = ("test_balances.test_balances_are_of_the_account", "getAccountBalances", "balances.of-account")
+
+
+class Unfunded(Behaviour):
+    """Refuses payouts from accounts whose names begin so."""
+
+    names = ""
+
+    def reserve_funds(self, ctx: Context) -> None:
+        if self.parent(ctx)["name"].startswith(self.names):
+            raise Refusal("invalid_field", "No funds.", code="insufficient_funds")
+        super().reserve_funds(ctx)
+
+
+class UnfundedWhenNew(Unfunded):
+    """Pays from the funded account only."""
+
+    names = "Conformance"
+
+
+class OneOrganization(Behaviour):
+    """Refuses accounts of other organizations than the one that came first."""
+
+    first = ""
+
+    def check_together(self, ctx: Context) -> None:
+        assert ctx.organization is not None
+        self.first = self.first or ctx.organization.id
+        if ctx.operation == "createAccount" and ctx.organization.id != self.first:
+            raise Refusal("invalid_field", "Not today.", code="closed")
+        super().check_together(ctx)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "remedy"), [(Unfunded, "funded_account_id"), (OneOrganization, "samples")]
+)
+def test_balances_beside_payouts_that_are_refused_are_inconclusive(
+    behaviour: type[Behaviour], remedy: str
+) -> None:
+    cell = judged(behaviour(), *BALANCES)
+    assert cell.verdict is Verdict.INCONCLUSIVE
+    assert remedy in cell.decisive.remedy
+
+
+def test_a_refusal_of_payouts_from_new_accounts_is_said_beside_the_pass() -> None:
+    cell = judged(UnfundedWhenNew(), *BALANCES)
+    assert cell.verdict is Verdict.PASSED
+    assert cell.summary.startswith("1 probe could not be judged: the valid createPayout")

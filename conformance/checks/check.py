@@ -14,11 +14,12 @@ seconds that must pass at least before it continues, while other checks run."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -192,10 +193,24 @@ class Check:
         """Notes why a probe could not be judged, which leaves the rule inconclusive; where it is the server's
         `choice`, only if the check judged nothing else. `remedy` is what the user can do; the cause and
         remedy of `stop`, the exception behind it, replace those given."""
-        if stop is not None:
-            cause, remedy = stop.cause, stop.remedy
         numbers = tuple(exchange.number for exchange in exchanges)
+        if stop is not None:
+            cause, remedy, numbers = stop.cause, stop.remedy, numbers or stop.exchanges
         self.cells[rule].unclear.append(Unclear(reason, cause, remedy, numbers, choice))
+
+    @contextlib.contextmanager
+    def probe(self, *rules: str) -> Iterator[None]:
+        """A part of the check that is left out where what it needs cannot be had, which is noted: as the
+        server's choice, if it refuses that."""
+        try:
+            yield
+        except Inconclusive as stop:
+            answers = filter(None, map(self.run.exchange, stop.exchanges))
+            choice = any(
+                each.refused and not each.throttled and not each.refused_authentication for each in answers
+            )
+            for rule in self.rules.keys() & {*rules}:
+                self.unclear(rule, stop.reason, stop=stop, choice=choice)
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server; others may."""
@@ -243,14 +258,11 @@ class Check:
         """Judges that what a probe makes of a valid call (the `first`) is accepted; returns its answer. After
         a refusal it is tried again elsewhere, as a place may be full and a value used, unless that is
         `decisive`; unclear where the valid call is refused there, too."""
-        answer = probe(first or self.valid())
-        if not answer.refused or decisive(answer):
-            self.accepted(rule, answer)
-            return answer
-        answer = probe(self.valid(fresh=True))
-        if answer.succeeded or decisive(answer):
-            self.accepted(rule, answer)
-            return answer
+        for place in (lambda: first or self.valid(), lambda: self.valid(fresh=True)):
+            answer = probe(place())
+            if not answer.refused or decisive(answer):
+                self.accepted(rule, answer)
+                return answer
         control = self.send(self.valid(fresh=True), "the same request in its usual form")
         if control.succeeded:
             self.accepted(rule, answer)

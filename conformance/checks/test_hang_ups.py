@@ -22,7 +22,7 @@ from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.paging import listed
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
-from conformance.world.calls import call, identifier
+from conformance.world.calls import call, identifier, renewed
 from conformance.world.payments import moves_after
 from conformance.world.run import Account
 
@@ -110,7 +110,8 @@ def _sent_again(at: Check, request: Call, how: HangUp) -> list[Exchange]:
 
 def _hung_up(at: Check, request: Call, words: str, **how: Any) -> list[Exchange]:
     """Sends a request, hangs up, and sends its key and body until that is under way no more; judges that it
-    is accepted then. Returns the two exchanges; none where it was refused there."""
+    is accepted then, as its body is with a fresh key. Returns the two exchanges; none where it was refused
+    there."""
     sent: list[Exchange] = []
 
     def probe(call: Call) -> Exchange:
@@ -123,7 +124,14 @@ def _hung_up(at: Check, request: Call, words: str, **how: Any) -> list[Exchange]
         sent[:] = lost, again
         return again
 
-    answer = at.accepted_as(RULE, probe, request, decisive=refused_for_key)
+    def decisive(answer: Exchange) -> bool:
+        # A refusal of what was too new to be found may be stored.
+        if answer.status == 404:
+            return False
+        fresh = f"the body of {words}, with a fresh key"
+        return refused_for_key(answer) or at.send(renewed(answer.call), fresh).succeeded
+
+    answer = at.accepted_as(RULE, probe, request, decisive=decisive)
     return sent if answer.succeeded and answer.call.path == request.path else []
 
 
@@ -209,6 +217,8 @@ def _judge_creates(at: Check, left: list[float]) -> bool:
         for request, delay in zip(calls, left, strict=False):
             sent += (both := _sent_later(at, request, delay))
             answers += both[-1:]
+        if at.cells[RULE].violations:
+            return False
         del left[: len(calls)]
         if not answers:
             return False

@@ -70,6 +70,13 @@ def _redelivered(self: Any, ctx: Context) -> None:
     self.usual()
 
 
+def _counted_if_gone(self: Any, ctx: Context, response: Response, usual: Callable[[], object]) -> None:
+    """Numbers the keys whose callers hang up within the last step."""
+    usual()
+    if ctx.request.gone(STEP):
+        self.state[ctx.key] = len(self.state)
+
+
 #: Creates whose effect a list, or money, shows.
 _COUNTED = [
     name for name in OPERATION_SETS["create"] if TRAITS[name].listed_by or TRAITS[name].draws_on_funds
@@ -131,6 +138,18 @@ faults["idempotency.hang-up"] |= {
             "stored_answer": lambda self, ctx, usual: (
                 refuse(refusal("409 idempotency_error request_in_progress"))
                 if ctx.key in self.state
+                else usual()
+            ),
+        },
+        base=Stepwise,
+        operations=[name for name in OPERATION_SETS["create"] if name != "createPayin"],
+    ),
+    "A caller hangs up during the work, and every second such key is refused from then on.": seams(
+        {
+            "remember": _counted_if_gone,
+            "stored_answer": lambda self, ctx, usual: (
+                refuse(refusal("422 api_error inconsistent"))
+                if self.state.get(ctx.key, 1) % 2 == 0
                 else usual()
             ),
         },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -144,7 +143,7 @@ def defects(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
     for child in children:
         yield f"for an unknown {child}", {"whose": {child: UNKNOWN}}
     if engine.at.target.secondary is not None:
-        with contextlib.suppress(Inconclusive):
+        with engine.at.probe(*engine.at.rules):
             engine.target({top: FOREIGN})
             yield f"for another organization's {top}", {"whose": {top: FOREIGN}}
     if operation.request_schema is not None:

@@ -3,7 +3,6 @@ resemble an existing one, which collations, columns, decoders and look-ups of a 
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +16,6 @@ from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.outcomes import Got, Unclear, unusable
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import percent_encoded, replaced
 from conformance.wire.messages import Exchange
 from conformance.world.calls import quoted
@@ -46,8 +44,8 @@ class PrivateData:
 
     `exchanges` created the resources of the fixture, then those of the stranger's fixture."""
 
-    def __init__(self, fixture: Account, stranger: Account) -> None:
-        private, known = _created(fixture), _created(stranger)
+    def __init__(self, at: Check, fixture: Account, stranger: Account) -> None:
+        private, known = _created(at, fixture), _created(at, stranger)
         self.exchanges = [*private, *known]
         self._documents = [_documented(exchange) for exchange in private]
         texts = {fixture.customer_id, fixture.client.organization.api_key, *all_texts(self._documents)}
@@ -101,11 +99,11 @@ def _sent(answer: Exchange) -> str:
     )
 
 
-def _created(fixture: Account) -> list[Exchange]:
+def _created(at: Check, fixture: Account) -> list[Exchange]:
     """Returns the exchanges that created a fixture's resources, those that the server accepts."""
     created = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
-        with contextlib.suppress(Inconclusive):
+        with at.probe(LEAK):
             created.append(getattr(fixture, part))
     return created
 
@@ -121,7 +119,7 @@ def between_organizations(at: Check) -> dict[str, PrivateData]:
     if LEAK not in at.rules or at.target.secondary is None:
         return {}
     own, foreign = at.run.account(TENANT), at.run.account(TENANT, "secondary")
-    return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
+    return {"primary": PrivateData(at, foreign, own), "secondary": PrivateData(at, own, foreign)}
 
 
 # ---------------------------------------------------------------------- ids that resemble an existing one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import re
@@ -88,7 +87,7 @@ def _further_originals(at: Check, first: IdempotentRequest) -> Iterator[Idempote
     if "address" not in first.call.document and "an address" in BODIES[create]:
         tries += bodies(fixture, create, "an address")[:1]
     for body in tries:
-        with contextlib.suppress(Inconclusive):
+        with at.probe(RULE):
             yield IdempotentRequest(at, fixture, body)
 
 
@@ -144,7 +143,7 @@ def _other(name: str, value: str, original: IdempotentRequest) -> Any:
         configured = [pair[name == "network"] for pair in at.run.samples.wallet_pairs]
         others = [*configured, *(("USDT", "USDC") if name == "currency" else ("ethereum", "polygon"))]
         return next(other for other in others if other != value)
-    with contextlib.suppress(Inconclusive):
+    with at.probe(RULE):
         match name:
             case "payout_destination_id":
                 second = fixture.call("createPayoutDestination")
@@ -334,7 +333,7 @@ def _judge_long_text(at: Check, name: str) -> None:
         return f"{start}{middle}{'y' * _AROUND}"
 
     start, place = f"{samples.marker()}{'x' * _AROUND}", own_place(at)
-    with contextlib.suppress(Inconclusive):
+    with at.probe(RULE):
         original = IdempotentRequest(at, place, {**place.body(at.operation.id), name: text("x")})
         other = {**original.call.document, name: text("y")}
         _judge_conflicts(at, [(original, f"another letter amid {2 * _AROUND} of {name}", other)])

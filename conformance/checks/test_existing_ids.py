@@ -3,7 +3,6 @@ spread over the path's ids moves the new resource elsewhere, and a nested one ta
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -74,7 +73,7 @@ class Named:
         if self._create == "createAccount":
             members["account_id"] = members["id"]
         for name in _nested(operation):
-            with contextlib.suppress(Inconclusive):
+            with self.at.probe(RULE):
                 members[name] = [document(self.fixture.destination)]
         return members
 
@@ -177,7 +176,7 @@ def _named(at: Check) -> Iterator[Named]:
     """Yields resources of each owner that the target has and the server creates."""
     for whose, (_, organization) in _OWNERS.items():
         if organization == "primary" or at.target.secondary is not None:
-            with contextlib.suppress(Inconclusive):
+            with at.probe(RULE):
                 yield Named(at, whose)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Iterator
 
@@ -192,7 +191,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
         for member in ("beneficiary_id", "payout_destination_id"):
             usual = probes.usual()
             yield f"for an unknown {member}", usual.with_field(member, unknown_like(usual.document[member]))
-        with contextlib.suppress(Inconclusive):
+        with probes.at.probe(RULE):
             yield "from a new account, without funds", probes.at.run.account(fresh=True).call(operation.id)
     if operation.is_list:
         yield "for a page past the last", probes.usual().with_query("page=90000&size=100")

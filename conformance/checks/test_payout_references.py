@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 
 from conformance.checks.beneficiaries import Defaults
@@ -11,7 +10,6 @@ from conformance.checks.engine import Engine
 from conformance.checks.other_tenants import IN_TURN, LEAK, TRIMMED, between_organizations, near
 from conformance.checks.side_effects import UNTOUCHED, anew
 from conformance.judge.oracle import NEAR, UNKNOWN
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE
 from conformance.world.calls import renewed, unknown_like
@@ -55,7 +53,7 @@ def test_payout_references(at: Check) -> None:
 def _default(at: Check, fixture: Account) -> Defaults | None:
     """Creates a default destination, a wallet where the server accepts one; None where it is refused."""
     shape = "wallet" if accepts(at.run, "createPayoutDestination", "wallet") else SAMPLE
-    with contextlib.suppress(Inconclusive):
+    with at.probe(UNTOUCHED):
         return Defaults(at, fixture, shape)
     return None
 

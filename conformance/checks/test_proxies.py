@@ -3,7 +3,6 @@ nothing."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +16,6 @@ from conformance.contract.operations import OPERATIONS, Operation
 from conformance.judge.comparison import same_account, show, shows
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.outcomes import Got, unusable
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.wire.pages import page_of
 from conformance.world.calls import parameters, renewed
@@ -125,7 +123,7 @@ def _elsewhere(at: Check) -> Call | None:
         other = at.run.account(owner="cousin")
     if not at.operation.traits.creates:
         # It may have its wallet already.
-        with contextlib.suppress(Inconclusive):
+        with at.probe(RULE):
             furnish(other, at.operation)
     return other.call(at.operation.id)
 

@@ -3,13 +3,10 @@ and 5.5): never for another organization."""
 
 from __future__ import annotations
 
-import contextlib
-
 from conformance.checks.check import Check, check
 from conformance.checks.members import furnish
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.isolation import NOTHING_OF_OTHERS
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange
 from conformance.world.calls import parameters
@@ -30,7 +27,7 @@ def test_headers_of_the_owner(at: Check) -> None:
     of the owner's POST as well."""
     owner, other = at.run.account(TENANT), at.run.account(TENANT, "secondary")
     for account in (owner, other):
-        with contextlib.suppress(Inconclusive):
+        with at.probe(PARENT, ISOLATION):
             furnish(account, at.operation)
     key, identity = new_key(), new_key()
     alike: tuple[tuple[str, str], ...] = (("X-Request-Id", identity), ("X-Correlation-Id", identity))
@@ -48,7 +45,7 @@ def test_headers_of_the_owner(at: Check) -> None:
         got = at.run.invariants.isolation.foreign(answer) if answer.succeeded else ""
         at.expect(ISOLATION, f"{what}: {NOTHING_OF_OTHERS}", got, answer, first)
     _judge(at, same, "with the key and headers of its owner's", first)
-    if (create := _created(owner, at.operation.id)) is not None:
+    if (create := _created(at, owner)) is not None:
         posted = same.but(idempotency_key=create.call.idempotency_key)
         _judge(at, posted, "with the key of its owner's POST", create)
 
@@ -60,17 +57,17 @@ def _judge(at: Check, request: Call, how: str, first: Exchange) -> None:
     )
 
 
-def _created(owner: Account, operation: str) -> Exchange | None:
-    """The create, of what an operation shows, whose path is nearest to the operation's."""
-    described = OPERATIONS[operation]
+def _created(at: Check, owner: Account) -> Exchange | None:
+    """The create, of what the operation shows, whose path is nearest to the operation's."""
+    described = at.operation
     part = "account"
     if described.resource == "beneficiary":
         part = "beneficiary"
-    elif "beneficiary_id" in parameters(operation):
+    elif "beneficiary_id" in parameters(described.id):
         part = "destination"
     elif "virtual" in described.path:
         part = "virtual_account"
-    with contextlib.suppress(Inconclusive):
+    with at.probe(PARENT):
         created: Exchange = getattr(owner, part)
         return created
     return None

@@ -5,7 +5,6 @@ stay as they were, and no refusal may show anything of another organization."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from conformance.checks.races import Rounds
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.operations import Operation
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import Parameters, query, status_filter
 from conformance.world.bodies import SAMPLE
@@ -201,7 +199,7 @@ def _near(engine: Engine, rule: str) -> Iterator[Case]:
         known, inherited = engine.ids[name], engine.turn(INHERITED)
         turn = engine.turn(IN_TURN, parameters(engine.operation).index(name))
         ids = [*near(known, turn), (f"the id {inherited}", inherited)]
-        with contextlib.suppress(Inconclusive):
+        with engine.at.probe(rule):
             ids.append(("the id of another kind of resource", _of_another_kind(engine.fixture, name)))
         for what, other in ids:
             yield engine.case(rule, f"{name}: {what}", whose={name: NEAR + other})

@@ -247,8 +247,9 @@ def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool
         answer = act(person)
         after = [(other, other.read("another one, to which nothing was done")) for other in others]
         looks = [answer, *(look for _, look in (*before, *after))]
-        if unclear := next(filter(None, map(unusable, looks)), None):
-            raise Inconclusive(unclear.reason, unclear.remedy, unclear.cause)
+        for look in looks:
+            if unclear := unusable(look):
+                raise unclear.ended(look)
         if not all(look.succeeded for look in looks) or any(moved(*each) for each in before):
             return False
         changed = [look for other, look in after if moved(other, look)]

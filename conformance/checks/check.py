@@ -193,10 +193,9 @@ class Check:
         """Notes why a probe could not be judged, which leaves the rule inconclusive; where it is the server's
         `choice`, only if the check judged nothing else. `remedy` is what the user can do; the cause and
         remedy of `stop`, the exception behind it, replace those given."""
-        numbers = tuple(exchange.number for exchange in exchanges)
-        if stop is not None:
-            cause, remedy, numbers = stop.cause, stop.remedy, numbers or stop.exchanges
-        self.cells[rule].unclear.append(Unclear(reason, cause, remedy, numbers, choice))
+        stop = stop or Inconclusive(reason, remedy, cause)
+        numbers = tuple(exchange.number for exchange in exchanges) or stop.exchanges
+        self.cells[rule].unclear.append(Unclear(reason, stop.cause, stop.remedy, numbers, choice))
 
     @contextlib.contextmanager
     def probe(self, *rules: str) -> Iterator[None]:
@@ -297,11 +296,13 @@ class Check:
 
     def concluded(self, stop: Inconclusive | NotApplicable | None = None) -> list[Cell]:
         """Returns the conclusion on each cited rule; `stop` is the exception that ended the check."""
-        raced = not self._races or any(self._races)
-        unraced = None if raced else Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
+        if self._races and not any(self._races):
+            unseen: Inconclusive | None = Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
+        else:
+            unseen = self._limited()
         cells = [
             cell.concluded(
-                self.check, stop or (unraced if cell.judged else None), self.exchanges, aside=index > 0
+                self.check, stop or (unseen if cell.judged else None), self.exchanges, aside=index > 0
             )
             for index, cell in enumerate(self.cells.values())
         ]
@@ -309,6 +310,21 @@ class Check:
             for cell in cells:
                 cell.unclear = [replace(one, remedy=one.remedy or SLOWER) for one in cell.unclear]
         return cells
+
+    def _limited(self) -> Inconclusive | None:
+        """Why a check that sent a request which was limited to the end, and not sent again, did not see all
+        of what it is for; races repeat their rounds themselves."""
+        sent = [self.run.record[number] for number in self.exchanges if number in self.run.record]
+
+        def key(exchange: Exchange) -> tuple[str, str, bytes]:
+            return exchange.purpose, exchange.target, exchange.request_body
+
+        answered = {key(each) for each in sent if not each.throttled}
+        for each in sent:
+            unseen = unusable(each) if each.throttled and not each.raced else None
+            if unseen and key(each) not in answered:
+                return unseen.ended(each)
+        return None
 
 
 #: Seconds to wait, each time that the check yields, and the result.

@@ -118,9 +118,17 @@ def judge_by_query(at: Check, exchange: Exchange, *rules: str) -> None:
 # ---------------------------------------------------------------------- walks
 
 
-def judge_whole(at: Check, rule: str, done: Walk, expected: Collection[str], what: str) -> bool:
-    """Judges that a walk shows each of the `expected` ids exactly once, on pages that are full except for the
-    last.
+def judge_whole(
+    at: Check,
+    rule: str,
+    done: Walk,
+    expected: Collection[str],
+    what: str,
+    *beside: Exchange,
+    full: bool = True,
+) -> bool:
+    """Judges that a walk shows each of the `expected` ids, unless it was cut before them, and, if `full`,
+    exactly once, on pages that are full except for the last.
 
     Further elements fill pages, too; list.complete judges them."""
     if done.broken is not None:
@@ -128,8 +136,8 @@ def judge_whole(at: Check, rule: str, done: Walk, expected: Collection[str], wha
         return False
     missing = [identifier for identifier in expected if identifier not in set(done.ids)]
     ids = [identifier for identifier in expected if not done.cut or identifier not in missing]
-    good = at.expect(rule, *paging.listed(what, ids, done.page_exchanges, once=True))
-    if good and not done.cut:
+    good = at.expect(rule, *paging.listed(what, ids, done.page_exchanges, once=full), *beside)
+    if good and full and not done.cut:
         good = at.expect(rule, *paging.full_pages(what, done.pages, done.size))
     return good
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place, refused_for_key
+from conformance.checks.list_judging import judge_whole
 from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.checks.races import Rounds, balances, moved_by_more, not_counted, one_more, settle
 from conformance.checks.side_effects import SideEffects, anew
@@ -19,7 +20,6 @@ from conformance.judge.comparison import show
 from conformance.judge.conservation import taken
 from conformance.judge.effects import EXACT, sent_amount
 from conformance.judge.outcomes import Got, Unclear
-from conformance.judge.paging import listed
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
 from conformance.world.calls import call, identifier, renewed
@@ -162,9 +162,12 @@ def _judge_number(
             lambda: walk(at.send, fixture.call(traits.listed_by)),
             lambda done: done.cut or {*created} <= {*done.ids},
         )
-        if not done.cut:
-            what = f"{again.purpose}: what the answer names"
-            at.expect(RULE, *listed(what, created, done.page_exchanges), *answers)
+        if done.cut and not {*created} <= {*done.ids}:
+            at.unclear(RULE, "the list has more pages than are read", done.exchanges[-1])
+        else:
+            judge_whole(
+                at, RULE, done, created, f"{again.purpose}: what the answer names", *answers, full=False
+            )
 
 
 def _judge_state(at: Check, look: Exchange, answer: Exchange) -> None:

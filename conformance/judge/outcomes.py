@@ -22,6 +22,7 @@ from conformance.contract import timestamps
 from conformance.contract.operations import response_problems, response_rules
 from conformance.judge import comparison
 from conformance.judge.comparison import differences, show
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 
 #: Reason if no answer has a value that a rule is about.
@@ -54,6 +55,16 @@ class Unclear(msgspec.Struct, frozen=True, omit_defaults=True):
         bool,
         says("The server, or the target file, chose what the rule leaves open: no gap beside other probes."),
     ] = False
+
+    @classmethod
+    def because(cls, stop: Inconclusive, *numbers: int) -> Unclear:
+        """The reason of an exception; the exchanges of these numbers show it, where it names none."""
+        return cls(stop.reason, stop.cause, stop.remedy, stop.exchanges or numbers)
+
+    def ended(self, *exchanges: Exchange) -> Inconclusive:
+        """The exception that ends a check for this reason, which the exchanges show."""
+        numbers = tuple(exchange.number for exchange in exchanges)
+        return Inconclusive(self.reason, self.remedy, self.cause, numbers or self.exchanges)
 
 
 #: What was got: empty if the expectation holds.

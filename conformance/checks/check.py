@@ -257,8 +257,8 @@ class Check:
         """Judges that what a probe makes of a valid call (the `first`) is accepted; returns its answer. After
         a refusal it is tried again elsewhere, as a place may be full and a value used, unless that is
         `decisive`; unclear where the valid call is refused there, too."""
-        for place in (lambda: first or self.valid(), lambda: self.valid(fresh=True)):
-            answer = probe(place())
+        for fresh in (False, True):
+            answer = probe(self.valid(fresh=fresh) if fresh or first is None else first)
             if not answer.refused or decisive(answer):
                 self.accepted(rule, answer)
                 return answer

@@ -143,7 +143,10 @@ class Resource(Watched):
         """Yields the changes of the resource accepted before the start, which a read may show late."""
         identifier = self.ids["beneficiary_id"]
         for exchange in self.run.accepted[: self._earlier]:
-            # Before its answer is parsed.
+            traits = TRAITS.get(exchange.operation or "")
+            # Before its path is, or its answer.
+            if traits is not None and not (traits.creates == "beneficiary" or traits.changes):
+                continue
             named = exchange.operation == "createBeneficiary" or identifier in exchange.call.ids.values()
             if named and exchange.get("id") == identifier:
                 yield exchange

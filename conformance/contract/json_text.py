@@ -47,7 +47,7 @@ def load(text: bytes | str, **options: Any) -> Any:
 def refuse_deep(text: bytes | str) -> None:
     """Raises TooDeep if a text is nested too deeply."""
     body = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(body) > MAX_DEPTH:
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and too_deep(body):
         raise TooDeep(f"nested more than {MAX_DEPTH} deep")
 
 
@@ -67,11 +67,10 @@ def defect(body: bytes) -> str:
     return "a body that is not JSON"
 
 
-def depth(body: bytes) -> int:
-    """Nesting depth of a JSON text."""
+def too_deep(body: bytes) -> bool:
+    """True if a JSON text is nested more than MAX_DEPTH deep."""
     # Removing strings is slow, so it is done only if brackets in them might exceed the limit.
-    most = _deepest(body)
-    return most if most <= MAX_DEPTH else _deepest(_STRINGS.sub(b"", body))
+    return _exceeds(body) and _exceeds(_STRINGS.sub(b"", body))
 
 
 def values(value: Any) -> Iterator[Any]:
@@ -95,9 +94,9 @@ def all_objects(value: Any) -> Iterator[dict[str, Any]]:
     return (inner for inner in values(value) if isinstance(inner, dict))
 
 
-def _deepest(text: bytes) -> int:
+def _exceeds(text: bytes) -> bool:
     steps = map(_STEPS.__getitem__, text.translate(None, _NO_BRACKETS))
-    return max(itertools.accumulate(steps), default=0)
+    return any(depth > MAX_DEPTH for depth in itertools.accumulate(steps))
 
 
 def _refuse(literal: str) -> NoReturn:

@@ -189,12 +189,13 @@ def route(segments: Sequence[str]) -> tuple[Mapping[str, str], dict[str, str]] |
     return None
 
 
-def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
+@functools.lru_cache(1024)
+def match(method: str, path: str) -> tuple[Operation, Mapping[str, str]] | None:
     """Finds the operation of a method and a path (from /v1 on), and its path parameters, percent-decoded."""
     before, *segments = (unquote(part) for part in path.split("/"))
     methods, parameters = (None if before else route(segments)) or ({}, {})
     there = method in methods and all(parameters.values())
-    return (OPERATIONS[methods[method]], parameters) if there else None
+    return (OPERATIONS[methods[method]], MappingProxyType(parameters)) if there else None
 
 
 # ---------------------------------------------------------------------- judging responses

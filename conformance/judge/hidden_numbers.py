@@ -78,10 +78,11 @@ class HiddenNumbers:
         """The field whose full value an answer shows, and the number of the exchange that sent it; "" and 0
         without one. A value that was sent in another field too is no secret."""
         plain, accounts = squeezed(text), self._near(exchange)
-        texts = {other for account in accounts for other in self._texts.get(account, ())}
         for account in accounts:
             for value, origin in self._numbers.get(account, {}).items():
-                if value in plain and not any(value in other for other in texts):
+                if value in plain and not any(
+                    value in other for each in accounts for other in self._texts.get(each, ())
+                ):
                     return origin
         return "", 0
 

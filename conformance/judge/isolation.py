@@ -3,7 +3,7 @@ names, whatever else the request asks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -56,7 +56,7 @@ class Isolation:
         self._remember(exchange, ids)
         return ""
 
-    def _another(self, name: str, value: str, organization: str, ids: dict[str, str]) -> str:
+    def _another(self, name: str, value: str, organization: str, ids: Mapping[str, str]) -> str:
         """The kind of another owner that a member names: "customer", "account", "organization"; or ""."""
         if name in ids and name != "id" and value != ids[name] and not same_account(value, ids[name]):
             return name.removesuffix("_id")
@@ -68,7 +68,7 @@ class Isolation:
         top = "account" if "account_id" in ids else "customer"
         return "" if owner.parent in ids.values() else top
 
-    def _remember(self, exchange: Exchange, ids: dict[str, str]) -> None:
+    def _remember(self, exchange: Exchange, ids: Mapping[str, str]) -> None:
         identifier = exchange.get("id")
         if not traits_of(exchange.operation).creates or not isinstance(identifier, str):
             return

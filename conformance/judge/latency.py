@@ -38,11 +38,14 @@ class Latency(msgspec.Struct):
 
     def add(self, exchange: Exchange) -> None:
         """Counts an exchange."""
-        one = Latency(self.operation, 1, {str(exchange.status or "none"): 1})
+        self.exchanges += 1
+        status = str(exchange.status or "none")
+        self.statuses[status] = self.statuses.get(status, 0) + 1
         if exchange.status is not None:
-            one.max = round(exchange.elapsed, 6)
-            one.histogram = {max(0, math.ceil(math.log(max(one.max, LEAST) / LEAST, RATIO))): 1}
-        self.merge(one)
+            seconds = round(exchange.elapsed, 6)
+            place = max(0, math.ceil(math.log(max(seconds, LEAST) / LEAST, RATIO)))
+            self.histogram[place] = self.histogram.get(place, 0) + 1
+            self.max = max(self.max or 0.0, seconds)
 
     def merge(self, other: Latency) -> None:
         """Adds the exchanges of another record."""
@@ -51,7 +54,11 @@ class Latency(msgspec.Struct):
             self.statuses[status] = self.statuses.get(status, 0) + number
         for place, number in other.histogram.items():
             self.histogram[place] = self.histogram.get(place, 0) + number
-        self.max = max((value for value in (self.max, other.max) if value is not None), default=None)
+        if other.max is not None:
+            self.max = max(self.max or 0.0, other.max)
+
+    def decide(self) -> None:
+        """Sets the quantiles."""
         self.p50, self.p95 = self._quantile(0.5), self._quantile(0.95)
 
     def _quantile(self, share: float) -> float | None:

@@ -134,12 +134,12 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         self.sent += other.sent
         for what, wait in other.waits.items():
             self.waits.setdefault(what, Wait()).add(wait)
-        succeeded = {operation for operation, row in self.latency.items() if row.succeeded}
-        for cell in self.cells:
+        for operation, row in self.latency.items():
+            unbuilt = self._by_key.get((UNBUILT, operation))
             # Under eventual consistency an early 404 may mislead a worker.
-            if cell.rule == UNBUILT and cell.violations and cell.operation in succeeded:
-                cell.broken, cell.violations = 0, []
-                cell.decide()
+            if unbuilt is not None and unbuilt.violations and row.succeeded:
+                unbuilt.broken, unbuilt.violations = 0, []
+                unbuilt.decide()
 
     def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Cell]:
         """Cells with one of these verdicts, in catalogue order."""

@@ -46,6 +46,8 @@ def build(
 
     Ledgers of workers are redacted already; options and target are redacted here.
     """
+    for row in ledger.latency.values():
+        row.decide()
     entries = known.apply(ledger) if known else ()
     decision = Decision(ledger, run, causes(ledger), entries, fail_on, others_failed)
     rules = RULES if ledger.side is Side.SERVER else CLIENT_RULES

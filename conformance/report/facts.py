@@ -53,6 +53,7 @@ def pace(document: Document) -> str:
     whole = Latency("")
     for row in rows:
         whole.merge(row)
+    whole.decide()
     slowest = max(rows, key=lambda row: row.p50 or 0.0)
     latency = (
         f"Half of the answers came within {milliseconds(whole.p50 or 0.0)}; slowest is {slowest.operation}, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -99,7 +99,7 @@ class Call:
         return self.target.partition("?")[2]
 
     @property
-    def ids(self) -> dict[str, str]:
+    def ids(self) -> Mapping[str, str]:
         """The path parameters, percent-decoded; none of an undocumented path."""
         documented = match(self.method, self.path)
         return documented[1] if documented else {}
@@ -361,12 +361,17 @@ def _header(headers: list[tuple[str, str]], name: str) -> str | None:
 
 def call_to_plain(call: Call) -> dict[str, Any]:
     """A call but for its body as JSON data, without defaults; a signed body that is not UTF-8 as base64."""
-    plain, usual = asdict(call), asdict(Call("", "", "", call.body))
-    auth = {name: value for name, value in plain["auth"].items() if value != usual["auth"][name]}
+    auth = _changed(call.auth, Auth())
     body = auth.pop("signed_body", None)
     try:
         auth |= {} if body is None else {"signed_body": body.decode("utf-8")}
     except UnicodeDecodeError:
         auth["signed_body_base64"] = base64.b64encode(body).decode()
-    usual["auth"] = {}
-    return {name: value for name, value in (plain | {"auth": auth}).items() if value != usual[name]}
+    plain = _changed(call, Call("", "", "", call.body))
+    return plain | {"auth": auth} if auth else plain
+
+
+def _changed(one: Call | Auth, usual: Call | Auth) -> dict[str, Any]:
+    """The fields in which two differ."""
+    values = ((each.name, getattr(one, each.name)) for each in fields(one))
+    return {name: value for name, value in values if value != getattr(usual, name)}

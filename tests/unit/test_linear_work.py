@@ -45,8 +45,8 @@ WORK: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
     "JSON for a sentence": (page, lambda made: as_json(made, 200)),
     "a printable text": (lambda size: "\x1b[31m" * size, printable),
     "a clean text": (lambda size: "\u202e" * size, clean),
-    "reading brackets": (lambda size: b'"[' * size, json_text.depth),
-    "reading quotes": (lambda size: b"[" * 101 + b'\\"' * size, json_text.depth),
+    "reading brackets": (lambda size: b'"[' * size, json_text.too_deep),
+    "reading quotes": (lambda size: b"[" * 101 + b'\\"' * size, json_text.too_deep),
 }
 
 

@@ -86,7 +86,7 @@ def judge_taken(at: Check, rule: str, person: Beneficiary, answer: Exchange) -> 
         look = person.read("the beneficiary whose change was refused")
         if look.get("status") in ("disabled", "inactive"):
             reason = f"the beneficiary is {look.get('status')}, though nobody has disabled it"
-            at.not_exercised(rule, reason, refusal_of_valid(answer).remedy)
+            at.not_exercised(rule, reason, refusal_of_valid(answer).why.remedy)
             return False
     return at.accepted(rule, answer)
 
@@ -183,7 +183,7 @@ def judge_beneficiary(
             if not mismatches(answer, {name: expected[name]}) or (act and moved_by(at, act, name)):
                 at.member(rule, answer, name, expected[name], what=what)
         except Inconclusive as stop:
-            at.unclear(rule, stop.reason, answer, stop=stop)
+            at.unclear(rule, stop.why, answer)
 
 
 def judge_change(
@@ -249,7 +249,7 @@ def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool
         looks = [answer, *(look for _, look in (*before, *after))]
         for look in looks:
             if unclear := unusable(look):
-                raise unclear.ended(look)
+                raise Inconclusive(unclear.of(look))
         if not all(look.succeeded for look in looks) or any(moved(*each) for each in before):
             return False
         changed = [look for other, look in after if moved(other, look)]

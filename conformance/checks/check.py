@@ -183,19 +183,17 @@ class Check:
     def unclear(
         self,
         rule: str,
-        reason: str,
+        why: str | Unclear,
         *exchanges: Exchange,
         cause: str = "",
         remedy: str = "",
-        stop: Inconclusive | None = None,
         choice: bool = False,
     ) -> None:
-        """Notes why a probe could not be judged, which leaves the rule inconclusive; where it is the server's
-        `choice`, only if the check judged nothing else. `remedy` is what the user can do; the cause and
-        remedy of `stop`, the exception behind it, replace those given."""
-        stop = stop or Inconclusive(reason, remedy, cause)
-        numbers = tuple(exchange.number for exchange in exchanges) or stop.exchanges
-        self.cells[rule].unclear.append(Unclear(reason, stop.cause, stop.remedy, numbers, choice))
+        """Notes why a probe could not be judged, as a reason or whole, which leaves the rule inconclusive;
+        where it is the server's `choice`, only if the check judged nothing else."""
+        known = Unclear(why, cause, remedy) if isinstance(why, str) else why
+        numbers = tuple(exchange.number for exchange in exchanges) or known.exchanges
+        self.cells[rule].unclear.append(replace(known, exchanges=numbers, choice=choice or known.choice))
 
     @contextlib.contextmanager
     def probe(self, *rules: str) -> Iterator[None]:
@@ -204,12 +202,12 @@ class Check:
         try:
             yield
         except Inconclusive as stop:
-            answers = filter(None, map(self.run.exchange, stop.exchanges))
+            answers = filter(None, map(self.run.exchange, stop.why.exchanges))
             choice = any(
                 each.refused and not each.throttled and not each.refused_authentication for each in answers
             )
             for rule in self.rules.keys() & {*rules}:
-                self.unclear(rule, stop.reason, stop=stop, choice=choice)
+                self.unclear(rule, stop.why, choice=choice)
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server; others may."""
@@ -221,9 +219,9 @@ class Check:
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """True if an answer can be judged by a rule; otherwise sets it aside."""
-        if reason := unusable(exchange):
-            self.unclear(rule, reason.reason, exchange, cause=reason.cause)
-        return reason is None
+        if why := unusable(exchange):
+            self.unclear(rule, why, exchange)
+        return why is None
 
     def reached(self, rule: str, far: float, words: str) -> None:
         """Notes how far the check looked, in seconds or elements and in words, if its rule goes further."""
@@ -268,7 +266,8 @@ class Check:
         else:
             reason = f"in its usual form it was answered {control.described()}, too"
             choice = control.refused and not control.refused_authentication
-            self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control), choice=choice)
+            why = refusal_of_valid(control).why.because(reason)
+            self.unclear(rule, why, answer, control, choice=choice)
         return answer
 
     def locked_out(self, rule: str, answer: Exchange) -> bool:
@@ -297,7 +296,7 @@ class Check:
     def concluded(self, stop: Inconclusive | NotApplicable | None = None) -> list[Cell]:
         """Returns the conclusion on each cited rule; `stop` is the exception that ended the check."""
         if self._races and not any(self._races):
-            unseen: Inconclusive | None = Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
+            unseen: Inconclusive | None = Inconclusive(Unclear(NOT_SIMULTANEOUS, remedy=RATE_REMEDY))
         else:
             unseen = self._limited()
         cells = [
@@ -323,7 +322,7 @@ class Check:
         for each in sent:
             unseen = unusable(each) if each.throttled and not each.raced else None
             if unseen and key(each) not in answered:
-                return unseen.ended(each)
+                return Inconclusive(unseen.of(each))
         return None
 
 

@@ -164,7 +164,8 @@ class DefectiveBodies(Engine):
     def unclear(self, rule: str, what: str, exchange: Exchange) -> None:
         """Notes that a refusal shows nothing, as the valid request is refused, too."""
         assert self.stop is not None
-        self.at.unclear(rule, f"{what}: refused, but {self.stop.reason}", exchange, stop=self.stop)
+        why = self.stop.why
+        self.at.unclear(rule, why.because(f"{what}: refused, but {why.reason}"), exchange)
 
     def _move_on(self) -> None:
         """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""

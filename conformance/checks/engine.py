@@ -325,7 +325,8 @@ class Engine:
             alike = answer.described() == valid.described() and not (of_authentication and reason.type)
             if alike or (answer.refused_authentication and valid.refused_authentication):
                 lost = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
-                at.unclear(reason.rule, lost, answer, valid, stop=refusal_of_valid(valid))
+                why = refusal_of_valid(valid).why.because(lost)
+                at.unclear(reason.rule, why, answer, valid)
                 return True
         if reason.demand is Demand.REFUSED and not of_authentication and at.locked_out(reason.rule, answer):
             return True

@@ -14,7 +14,7 @@ from conformance.contract.operations import item_statuses
 from conformance.contract.timestamps import just_after, parse, step, whole_second
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import objects
-from conformance.judge.outcomes import Judgement
+from conformance.judge.outcomes import Judgement, Unclear
 from conformance.judge.queries import keeps, rules_of
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
@@ -54,8 +54,10 @@ class Filtered:
         at.eventually(self.read, lambda ids: ids >= self.stock.created.keys())
         if not self.elements:
             raise Inconclusive(
-                "the list shows no element with id, status and created, by which filters are judged",
-                cause="list.item-fields",
+                Unclear(
+                    "the list shows no element with id, status and created, by which filters are judged",
+                    "list.item-fields",
+                )
             )
         self.ids = {str(item["id"]) for item in self.elements}
 

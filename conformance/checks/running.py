@@ -8,6 +8,7 @@ from conformance.checks.check import Check, CheckDefinition, R, Steps
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Rule
 from conformance.judge.cells import Cell
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
 from conformance.world.run import Run
@@ -76,7 +77,7 @@ def _steps(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list
         if reason := absent(rule, operation, run.target):
             cells += context.concluded(NotApplicable(reason))
         elif lacking := unmet(rule, run.target):
-            cells += context.concluded(Inconclusive(*lacking))
+            cells += context.concluded(Inconclusive(Unclear(lacking[0], remedy=lacking[1])))
         else:
             rules.append(rule)
     context = Check(run, OPERATIONS[operation], rules, check.name)

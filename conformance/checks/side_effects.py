@@ -21,10 +21,11 @@ from decimal import Decimal
 from typing import Self
 
 from conformance.checks.check import Check
-from conformance.checks.watched import NotSeen, Snapshot, hidden, kind_of
+from conformance.checks.watched import Snapshot, hidden, kind_of, unseen
 from conformance.judge import effects
 from conformance.judge.effects import Effect
 from conformance.judge.outcomes import unusable
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.calls import call, quoted
 from conformance.world.corpora.amounts import respelled
@@ -77,7 +78,7 @@ class SideEffects:
         own = operation or at.operation.id
         self.watched = kind_of(own)(at.run, fixture, own, self._look, ids)
         #: The snapshot to compare with, or why there is none.
-        self.before: Snapshot | NotSeen = NotSeen("no snapshot was taken before the requests")
+        self.before: Snapshot | Inconclusive = unseen("no snapshot was taken before the requests")
         #: The last snapshot since then.
         self.after: Snapshot | None = None
 
@@ -89,15 +90,15 @@ class SideEffects:
         """Takes the snapshot to compare with; returns itself."""
         try:
             self.before = self.watched.read(None)
-        except NotSeen as reason:
-            self.before = reason
+        except Inconclusive as stop:
+            self.before = stop
         self.watched.begin(*(look for look in (self.before, self.after) if isinstance(look, Snapshot)))
         return self
 
     def round(self, sent: Sequence[Exchange] = ()) -> Round:
         """Returns the changes since the start that `sent` may have caused, with the snapshots. Raises
-        NotSeen."""
-        if isinstance(self.before, NotSeen):
+        Inconclusive."""
+        if isinstance(self.before, Inconclusive):
             raise self.before
         before, after = self.before, self.watched.read(self.before, sent)
         self.after = after
@@ -119,10 +120,8 @@ class SideEffects:
             return
         try:
             looked = self._looked(sent, again, rule == UNTOUCHED)
-        except NotSeen as reason:
-            if reason.look is None or self.at.usable(rule, reason.look):
-                looks = filter(None, [reason.look])
-                self.at.unclear(rule, reason.reason, *looks, remedy=reason.remedy, choice=reason.choice)
+        except Inconclusive as stop:
+            self.at.unclear(rule, stop.why)
             return
         expected = f"no effect of {what}"
         if looked.effect:
@@ -132,10 +131,11 @@ class SideEffects:
             self.at.expect(rule, expected, "", *looked.after.looks, *looked.before.looks, *sent)
 
     def _looked(self, sent: Sequence[Exchange], again: Again | None, of_refusals: bool) -> Round:
-        """The round of requests that were sent, confirmed where its effect is doubtful. Raises NotSeen."""
+        """The round of requests that were sent, confirmed where its effect is doubtful. Raises
+        Inconclusive."""
         try:
             first = self.round(sent)
-        except NotSeen:
+        except Inconclusive:
             if again is None or not self.watched.growing:
                 raise
             with self.run.adders.alone():
@@ -178,12 +178,13 @@ class SideEffects:
         """Repeats the requests, which must all be refused if `of_refusals`; returns a round with their effect
         if it recurred each time, one without where it did not, or came without the requests as well.
 
-        Raises NotSeen where they cannot be repeated, no snapshot shows their effect, or others spoil each."""
+        Raises Inconclusive where they cannot be repeated, no snapshot shows their effect, or others spoil
+        each."""
         not_theirs = replace(first, effect=Effect())
         if first.effect.signature == "status":
             return first if all(self._disables(first.sent) for _ in range(ROUNDS)) else not_theirs
         if again is None:
-            raise NotSeen("what others do as well cannot be told from what requests do once")
+            raise unseen("what others do as well cannot be told from what requests do once")
 
         repeat = functools.partial(self._repeated, again, of_refusals)
 
@@ -199,14 +200,14 @@ class SideEffects:
         return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
 
     def _repeated(self, again: Again, of_refusals: bool) -> Round:
-        """Repeats the requests, which must all be refused if `of_refusals`. Raises NotSeen."""
+        """Repeats the requests, which must all be refused if `of_refusals`. Raises Inconclusive."""
         self.start()
         repeated = again()
         answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
         assert answers, "nothing was sent, so that a look shows no effect of it"
         accepted = next((answer for answer in answers if answer.succeeded), None)
         if of_refusals and accepted is not None:
-            raise NotSeen("which refused them before, accepted the requests when they came again", accepted)
+            raise unseen("which refused them before, accepted the requests when they came again", accepted)
         return self.round(answers)
 
     def _followed(self, repeat: Callable[[], Round]) -> Round:
@@ -214,7 +215,7 @@ class SideEffects:
         moves by the same multiple of each amount asked for, exactly, but for repetitions that payments of
         others spoil; or, in PAYMENTS in a row, by the same multiple, perhaps none, and a fee. Without an
         effect the first that moves no money, or as much as the pause. An amount that comes again must be
-        followed exactly. Raises NotSeen where others spoil too many."""
+        followed exactly. Raises Inconclusive where others spoil too many."""
         matches, asked = Counter[effects.Move](), set[Decimal]()
         for number in itertools.count(1):
             begun = time.monotonic()
@@ -238,7 +239,7 @@ class SideEffects:
                 return last
             if (spoilt := number - max(matches.values(), default=0)) > MOST_SPOILT:
                 reason = "which shows the effect of requests, moves at each look by what others do"
-                raise NotSeen(reason, last.after.looks[-1], UNDISTURBED)
+                raise unseen(reason, last.after.looks[-1], UNDISTURBED)
             if spoilt:
                 # Payments of before may show late.
                 time.sleep(self.run.lag.within / 2 ** (MOST_SPOILT + 1 - spoilt))
@@ -261,7 +262,7 @@ class SideEffects:
         return disabled
 
     def _pause(self, seconds: float) -> Effect:
-        """Returns the effect of a pause, of so many seconds at most. Raises NotSeen."""
+        """Returns the effect of a pause, of so many seconds at most. Raises Inconclusive."""
         self.start()
         time.sleep(min(seconds, _LONGEST_PAUSE))
         return self.round().effect

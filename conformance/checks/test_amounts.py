@@ -16,6 +16,7 @@ from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import normalized, objects, show
 from conformance.judge.effects import EXACT
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.case import Case
@@ -109,7 +110,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
             _judge_sent(at, fixture, answer)
     if not odd:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
-        raise Inconclusive(reason, SAMPLE_REMEDIES.get(at.operation.id, ""))
+        raise Inconclusive(Unclear(reason, remedy=SAMPLE_REMEDIES.get(at.operation.id, "")))
     what = f"the amount {odd[-1].call.document['amount']} again, with its key"
     at.same("idempotency.replay", odd[-1], at.send(odd[-1].call, what))
 

@@ -43,7 +43,7 @@ def test_balances_are_of_the_account(at: Check) -> None:
             fixture.ids("getAccountBalances")
             fixtures.append(("an account of another organization", fixture))
         except Inconclusive as stop:
-            at.unclear("balances.of-account", stop.reason, stop=stop)
+            at.unclear("balances.of-account", stop.why)
     # All accounts are created before the first read: a server may show the newest one's balances.
     for _, fixture in fixtures:
         fixture.ids("getAccountBalances")
@@ -115,9 +115,8 @@ def _payout(
     before = at.send(reading, f"balances of {payer_name}, before a payout")
     paid = at.send(paying.call("createPayout"), f"a payout from {payer_name}")
     if not paid.succeeded:
-        stop = refusal_of_valid(paid)
         choice = without_funds and paid.refused and not paid.throttled
-        at.unclear("balances.of-account", stop.reason, paid, stop=stop, choice=choice)
+        at.unclear("balances.of-account", refusal_of_valid(paid).why, paid, choice=choice)
     for _ in range(LOOKS if paid.succeeded else 0):
         after = at.send(reading, f"balances of {payer_name}, after a payout")
         _judge_currencies(at, after, "balances of an account that pays: one element for each currency")

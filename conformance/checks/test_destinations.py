@@ -12,6 +12,7 @@ from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import show
 from conformance.judge.hidden_numbers import letters_of, mask_defect, most_visible
+from conformance.judge.outcomes import Unclear
 from conformance.judge.paging import pageless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
@@ -101,8 +102,10 @@ def test_last_four_digits(at: Check) -> None:
             at.equal(rule, f"{what}: {member}", last, number[-4:], answer)
     if not at.cells[rule].judged:
         raise Inconclusive(
-            "the server accepts no destination with an account number",
-            "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
+            Unclear(
+                "the server accepts no destination with an account number",
+                remedy="Say in the target file what it accepts: [samples.payout_destination.bank_account].",
+            )
         )
 
 
@@ -141,8 +144,10 @@ def test_masked_numbers(at: Check) -> None:
             _judge_masked(at, answer, name, f"created with {what}")
     if not at.cells["destination.masked"].judged:
         raise Inconclusive(
-            "the server accepts no destination with an IBAN or a wallet address",
-            f"Say in the target file what it accepts: {SAMPLE_REMEDIES[CREATE]}.",
+            Unclear(
+                "the server accepts no destination with an IBAN or a wallet address",
+                remedy=f"Say in the target file what it accepts: {SAMPLE_REMEDIES[CREATE]}.",
+            )
         )
 
 

@@ -59,8 +59,10 @@ def test_destinations_of_a_beneficiary(at: Check) -> None:
     foreign = _destination(at, fixture, other)
     if foreign is None:
         raise Inconclusive(
-            "the server accepts no payout destination",
-            "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
+            Unclear(
+                "the server accepts no payout destination",
+                remedy="Say in the target file what it accepts: [samples.payout_destination.bank_account].",
+            )
         )
     acts: dict[str, Callable[[str], Exchange]] = {
         "getBeneficiary": owner.read,

@@ -306,10 +306,9 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
         control = at.send(shorter, "the same body with a shorter value")
         if not control.succeeded:
             reason = f"{answer.purpose} was refused, but so was a shorter one"
+            why = refusal_of_valid(control).why.because(reason)
             for each in (rule,) if value.isascii() else (rule, scripts):
-                at.unclear(
-                    each, reason, answer, control, stop=refusal_of_valid(control), choice=each == scripts
-                )
+                at.unclear(each, why, answer, control, choice=each == scripts)
             return
         if field.short:
             # Of a short text a server may have a list, or a form of its own.

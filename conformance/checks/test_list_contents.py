@@ -24,6 +24,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import objects
+from conformance.judge.outcomes import Unclear
 from conformance.judge.paging import (
     count_of_pages,
     ids_of,
@@ -92,7 +93,7 @@ def test_list_shows_what_was_created(at: Check) -> None:
     )
     exchanges = [page.exchange for page in pages]
     if not pages:
-        raise Inconclusive("the list could not be read", cause="list.envelope")
+        raise Inconclusive(Unclear("the list could not be read", "list.envelope"))
     for rule in (rule for rule in _SCHEMA_RULES if rule in at.rules):
         at.expect(rule, *outcomes.documented(RULES[rule].statement, rule, at.operation.id, exchanges))
     if not at.operation.filled_by:
@@ -196,8 +197,7 @@ def test_new_elements_show(at: Check) -> None:
     for body in at.run.samples.wallets()[:2] if wallets else (None, None):
         created = at.send(fixture.call(at.operation.filled_by, body), "an element to be listed")
         if not created.succeeded:
-            stop = refusal_of_valid(created)
-            at.unclear("list.complete", stop.reason, created, stop=stop)
+            at.unclear("list.complete", refusal_of_valid(created).why, created)
             break
         elements[str(created.get("id"))] = created
         # Then by a filter, as before: caches may forget one query and not the other.

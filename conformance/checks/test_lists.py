@@ -20,6 +20,7 @@ from conformance.checks.list_judging import (
     usable_page,
 )
 from conformance.judge import paging
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import (
@@ -65,8 +66,8 @@ def test_walking_pages(at: Check) -> None:
         _judge_walks(at, reading, readings[0])
     else:
         for rule in ("list.walk", "list.stable"):
-            stop = stock.shortage(2)
-            at.unclear(rule, "a list of one element is no list to walk", stop=stop)
+            reason = "a list of one element is no list to walk"
+            at.unclear(rule, (stock.shortage(2) or Unclear("")).because(reason))
     _judge_numbers(at, reading)
 
 
@@ -204,10 +205,8 @@ def _judge_last_page(at: Check, call: Call) -> None:
         return
     long = last.exchange.started - first.exchange.arrived >= at.run.lag.within
     if lacks(last) and not (long and last.total == first.total):
-        raise Inconclusive(
-            "others added to the list each time its last page was read",
-            "Run it while nobody else creates accounts.",
-        )
+        reason = "others added to the list each time its last page was read"
+        raise Inconclusive(Unclear(reason, remedy="Run it while nobody else creates accounts."))
     at.expect("list.walk", *paging.as_many_as_counted("the last page of a list", last), first.exchange)
 
 
@@ -298,7 +297,7 @@ def test_order_is_stable(at: Check) -> None:
         stock.need(2)
     except Inconclusive as stop:
         # One element has no order; other checks compare it.
-        at.unclear("list.stable", stop.reason, stop=stop)
+        at.unclear("list.stable", stop.why)
         return
     # With two elements in arbitrary order, each further read reveals that with a probability of one half.
     times = 3 if len(stock.created) > 4 else 8

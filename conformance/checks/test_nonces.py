@@ -17,7 +17,7 @@ from conformance.checks.auth_probes import (
 from conformance.checks.check import Check, Steps, check
 from conformance.checks.engine import Engine
 from conformance.judge.oracle import UNKNOWN
-from conformance.judge.outcomes import Judgement
+from conformance.judge.outcomes import Judgement, Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
@@ -108,7 +108,7 @@ def _judge_shared(at: Check, probes: AuthProbes) -> None:
 
     for order in (1, -1):
         suspects: list[Judgement] = []
-        refusing: list[tuple[str, Inconclusive]] = []
+        refusing: list[Unclear] = []
         for partner in _PARTNERS[at.operation.method]:
             try:
                 suspects.append(shared(*(here, partner)[::order]))
@@ -116,12 +116,13 @@ def _judge_shared(at: Check, probes: AuthProbes) -> None:
                     at.expect(RULE, *suspects[-1])
                     break
             except Inconclusive as stop:
-                refusing.append((f"a nonce shared with {partner}: {stop.reason}", stop))
+                reason = f"a nonce shared with {partner}: {stop.why.reason}"
+                refusing.append(stop.why.because(reason))
         else:
             for judgement in suspects[:1]:
                 at.expect(RULE, *judgement)
-            for reason, refused in [] if suspects else refusing[:1]:
-                at.unclear(RULE, reason, stop=refused)
+            for why in [] if suspects else refusing[:1]:
+                at.unclear(RULE, why)
 
 
 @check(RULE, last=True)
@@ -219,10 +220,11 @@ def test_nonces_of_refused_requests(at: Check) -> None:
     for what, call in _refused_later(probes):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")
         if used.throttled or used.status is None or used.refused_authentication:
-            reason, stop = f"{used.purpose} was answered {used.described()}", refusal_of_valid(used)
+            reason = f"{used.purpose} was answered {used.described()}"
+            why = refusal_of_valid(used).why.because(reason)
             # A server may answer 401 to what it refuses for another reason.
             choice = used.refused and used.error_type != "authentication_error"
-            at.unclear(RULE, reason, used, stop=stop, choice=choice)
+            at.unclear(RULE, why, used, choice=choice)
             continue
         again = f"a nonce used before in a request {what}"
         answer = probes.send(probes.usual().signed(nonce=used.nonce, timestamp_offset=-2), again)

@@ -18,7 +18,6 @@ from conformance.judge.conservation import (
     LOST,
     SINGLE,
     TOGETHER,
-    Unsteady,
     conserved,
     in_other_currencies,
     taken,
@@ -83,7 +82,7 @@ def test_payout_leaves_the_payee(at: Check) -> None:
         except Inconclusive:
             payee, person, paid, default = _paid(at, payer)
     except Inconclusive as stop:
-        at.not_exercised(rule, stop.reason, stop.remedy)
+        at.not_exercised(rule, stop.why.reason, stop.why.remedy)
         return
     what, looking = "after a payout to it", payee.call(at.operation.id)
     if at.operation.is_list:
@@ -135,9 +134,8 @@ def test_payouts_at_once(at: Check) -> None:
         for number in rounds:
             turn = payouts.turn(at.send, rounds.race)
             if refused := next((one for one in turn if one.refused and not one.throttled), None):
-                stop = refusal_of_valid(refused)
                 for rule in ("payout.race", ONE_CURRENCY):
-                    at.unclear(rule, stop.reason, refused, stop=stop)
+                    at.unclear(rule, refusal_of_valid(refused).why, refused)
                 return
             _judge_own(at, turn[SINGLE + 2 : -1])
             if rounds.spoilt:
@@ -189,7 +187,7 @@ def _observe_moves(at: Check, turn: list[Exchange]) -> None:
         before, *payouts, after = part
         total = sum((sent_amount(payout.call) or Decimal(0) for payout in payouts), Decimal(0))
         words = {Decimal(0): "moves by their amounts", -total: "unchanged"}
-        with suppress(Unsteady):
+        with suppress(Inconclusive):
             moved = [
                 f"{name} {words.get(more, 'moves otherwise')}" for name, more in taken(before, payouts, after)
             ]

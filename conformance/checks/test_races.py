@@ -145,8 +145,7 @@ def test_many_bursts_with_one_key(at: Check) -> None:
         answers = rounds.race([request] * FEW, "a burst of few requests with one key and body")
         if _answered(answers) and all(answer.refused for answer in answers):
             # After accepted ones a quota was reached, which says nothing.
-            stop = refusal_of_valid(answers[0])
-            at.unclear(rule, stop.reason, *answers[:1], stop=stop)
+            at.unclear(rule, refusal_of_valid(answers[0]).why, *answers[:1])
             return
         if _answered(answers) and not at.expect(rule, *outcomes.same_among_accepted(what, answers)):
             return
@@ -174,7 +173,7 @@ def test_one_key_with_two_bodies(at: Check) -> None:
             at.expect(rule, one, "both are" if len(accepted) > 1 else "", *accepted.values())
         elif not rounds.spoilt:
             stop = refusal_of_valid(answers[0])
-            at.not_exercised(rule, stop.reason, stop.remedy)
+            at.not_exercised(rule, stop.why.reason, stop.why.remedy)
 
 
 def _judge_answers(at: Check, rule: str, request: Call, answers: list[Exchange]) -> Exchange | None:
@@ -196,7 +195,7 @@ def _judge_answers(at: Check, rule: str, request: Call, answers: list[Exchange])
         if later.succeeded:
             return later
         reason = f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}"
-        at.unclear(rule, reason, later, answers[0], stop=refusal_of_valid(later))
+        at.unclear(rule, refusal_of_valid(later).why.because(reason), later, answers[0])
         return None
     if at.usable(rule, later):
         differences = [difference(answer, later) for answer in succeeded]

@@ -215,7 +215,7 @@ def test_read_equals_create(at: Check) -> None:
         try:
             own = {"account_id": fixture.account_id, f"{at.operation.resource}_id": identifier(exchange)}
         except Inconclusive as stop:
-            at.unclear(rule, stop.reason, exchange, stop=stop)
+            at.unclear(rule, stop.why, exchange)
             continue
         created, truth = document(exchange), stated(create, resource.body, fixture.ids(create))
         reading, what = call(at.operation.id, own), f"read after it was created with {resource.kind}"

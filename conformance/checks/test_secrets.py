@@ -17,7 +17,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.comparison import identifiers
 from conformance.judge.invariants import secret_in, telling_secrets
-from conformance.judge.outcomes import unusable
+from conformance.judge.outcomes import Unclear, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
@@ -78,8 +78,10 @@ def test_no_answer_shows_secrets(at: Check) -> None:
     numbers = numbers_of([*created, *unusual])
     if not numbers and not telling_secrets(at.target):
         raise Inconclusive(
-            "the signing secrets are so short that they may stand in any text by chance",
-            "Give the organizations secrets of 16 characters or more.",
+            Unclear(
+                "the signing secrets are so short that they may stand in any text by chance",
+                remedy="Give the organizations secrets of 16 characters or more.",
+            )
         )
     answers = list(_answers(at, fixture, created))
     if at.operation.id == CREATE:

@@ -11,6 +11,8 @@ from conformance.contract.traits import TRAITS
 from conformance.judge import effects
 from conformance.judge.comparison import identifiers, objects
 from conformance.judge.effects import Effect
+from conformance.judge.outcomes import Unclear, unusable
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, identity, page_of, query, walk
 from conformance.world.calls import call
@@ -21,18 +23,6 @@ _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id
 
 #: Sends a call for a purpose, as the owner of an account.
 Look = Callable[[Call, str], Exchange]
-
-
-class NotSeen(Exception):
-    """Raised where a snapshot does not show what it was taken for: the answer that prevents it, if any, what
-    a user can do, and whether it is the server's choice (`Unclear`)."""
-
-    def __init__(
-        self, reason: str, look: Exchange | None = None, remedy: str = "", *, choice: bool = False
-    ) -> None:
-        super().__init__(reason)
-        self.reason = f"{look.operation}, {reason}" if look is not None else reason
-        self.look, self.remedy, self.choice = look, remedy, choice
 
 
 @dataclass(frozen=True)
@@ -84,8 +74,8 @@ class Watched:
         return self._own_ids or self.fixture.ids(self.traits.read_by)
 
     def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
-        """Reads it, after `sent` since the snapshot `before`. Raises NotSeen."""
-        raise NotSeen("nothing shows the effect of requests")
+        """Reads it, after `sent` since the snapshot `before`. Raises Inconclusive."""
+        raise unseen("nothing shows the effect of requests")
 
     def begin(self, *looks: Snapshot) -> None:
         """Notes that effects are changes since now, and nothing that these snapshots show."""
@@ -108,7 +98,7 @@ class Balances(Watched):
         if money is None:
             raise hidden(look)
         if money == {} and self.traits.draws_on_funds:
-            raise NotSeen("by which payouts are watched, shows no balance", look, _FUNDED, choice=True)
+            raise unseen("by which payouts are watched, shows no balance", look, _FUNDED, choice=True)
         return Snapshot([look], money)
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
@@ -198,12 +188,12 @@ class Accounts(Elements):
         if before is None or page.total <= (since := (first and first.total) or 0):
             return _pages([look], whole=whole)
         if "name" in self.run.samples.over("account"):
-            raise NotSeen("the target file says how accounts are named, so they cannot be told apart")
+            raise unseen("the target file says how accounts are named, so they cannot be told apart")
         own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.accepted
         known = self.run.created.number(listing.path, self._created, own)
         came = newest_accounts(self.run, self.look, self.fixture, since, page.total, known)
         if came.cut:
-            raise NotSeen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
+            raise unseen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
         # An old account may be among the new ones if the list's order was misjudged.
         fresh = objects(came.items if before.whole else came.fresh)
         new = [identity(item) for item in fresh if identity(item) not in self._seen]
@@ -229,8 +219,19 @@ def kind_of(operation: str) -> type[Watched]:
     return Watched
 
 
-def hidden(look: Exchange) -> NotSeen:
-    return NotSeen(f"which shows the effect of requests, was answered {look.described()}", look)
+def unseen(
+    reason: str, look: Exchange | None = None, remedy: str = "", *, choice: bool = False
+) -> Inconclusive:
+    """Why a snapshot does not show what it was taken for: by the answer that prevents it, if any."""
+    if look is None:
+        return Inconclusive(Unclear(reason, remedy=remedy))
+    why = unusable(look) or Unclear(f"{look.operation}, {reason}", "", remedy, choice=choice)
+    return Inconclusive(why.of(look))
+
+
+def hidden(look: Exchange) -> Inconclusive:
+    """Why what requests change is not seen: the answer to a look shows nothing."""
+    return unseen(f"which shows the effect of requests, was answered {look.described()}", look)
 
 
 def _pages(looks: Sequence[Exchange], fresh: Collection[str] = (), *, whole: bool = True) -> Snapshot:

@@ -28,6 +28,7 @@ from conformance.judge.comparison import MOVING, same, show, was_changed
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.oracle import FOREIGN, OWN, RAW, SIBLING, BodyVerdict, ExpectedAnswer, ValidBody
 from conformance.judge.oracle.keys import accepted_by
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
@@ -274,4 +275,4 @@ def unreached(examples: Examples, operation: str) -> list[Cell]:
     if TRAITS[operation].unique_pair and not pairs_are_free(examples.run):
         remedy = PAIRS_REMEDY
     cell = Cell("http.success-json", operation)
-    return [cell.concluded(examples.check, Inconclusive(reason, remedy))]
+    return [cell.concluded(examples.check, Inconclusive(Unclear(reason, remedy=remedy)))]

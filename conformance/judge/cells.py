@@ -180,7 +180,7 @@ class Cell(msgspec.Struct):
         elif isinstance(stop, NotApplicable) or (stop is None and not self.judged and self.absent):
             cell.judged, cell.looks, cell.absent = 0, 0, stop.reason if stop else self.absent
         elif stop is not None:
-            cell.unclear = [Unclear.because(stop, *sent[-2:])]
+            cell.unclear = [replace(stop.why, exchanges=stop.why.exchanges or tuple(sent[-2:]))]
         elif spoilt := [each for each in self.unclear if not (each.choice and self.judged)]:
             cell.unclear = spoilt[:1]
         elif self.judged:

@@ -13,6 +13,8 @@ from itertools import combinations
 
 from conformance.contract.traits import TRAITS
 from conformance.judge.effects import EXACT, amounts, movement, sent_amount
+from conformance.judge.outcomes import Unclear
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.client import NOT_SIMULTANEOUS, simultaneous
 from conformance.wire.messages import Exchange
 
@@ -27,20 +29,12 @@ ROUND = SINGLE + TOGETHER + 3
 LOST = 5
 
 
-class Unsteady(Exception):
-    """The exchanges do not show what payouts take from a balance."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
 def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Iterator[tuple[str, Decimal]]:
-    """Members of a balance that payouts move, each with its change beyond their amounts. Raises Unsteady if
-    a payout was not accepted."""
+    """Members of a balance that payouts move, each with its change beyond their amounts. Raises
+    Inconclusive if a payout was not accepted."""
     sums = [sent_amount(payout.call) for payout in payouts if payout.succeeded]
     if len(sums) < len(payouts) or None in sums:
-        raise Unsteady("a payout was not accepted")
+        raise Inconclusive(Unclear("a payout was not accepted"))
     currency = str(payouts[0].call.document.get("currency"))
     looks = [amounts(look.get("balances")) or {} for look in (before, after)]
     for member, sign in TRAITS["createPayout"].moves_money.items():
@@ -71,11 +65,11 @@ def unmoved(before: Exchange, after: Exchange) -> bool:
 
 def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
     """Member of the balance that a round's payouts move, fee of each, and sum of the simultaneous amounts
-    that are missing; None if the balance moves in another way. Raises Unsteady if payouts were not
-    accepted, or not simultaneous."""
+    that are missing; None if the balance moves in another way. Raises Inconclusive if payouts were
+    not accepted, or not simultaneous."""
     single, together = turn[1 : SINGLE + 1], turn[SINGLE + 2 : ROUND - 1]
     if simultaneous(together) < 2:
-        raise Unsteady(NOT_SIMULTANEOUS)
+        raise Inconclusive(Unclear(NOT_SIMULTANEOUS))
     alone = dict(taken(turn[0], single, turn[SINGLE + 1]))
     after = dict(taken(turn[SINGLE + 1], together, turn[ROUND - 1]))
     for member in [name for name in alone if name in after]:

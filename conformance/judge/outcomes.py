@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from conformance._records import says
 from conformance._text import told_apart
@@ -22,7 +23,6 @@ from conformance.contract import timestamps
 from conformance.contract.operations import response_problems, response_rules
 from conformance.judge import comparison
 from conformance.judge.comparison import differences, show
-from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 
 #: Reason if no answer has a value that a rule is about.
@@ -56,15 +56,13 @@ class Unclear(msgspec.Struct, frozen=True, omit_defaults=True):
         says("The server, or the target file, chose what the rule leaves open: no gap beside other probes."),
     ] = False
 
-    @classmethod
-    def because(cls, stop: Inconclusive, *numbers: int) -> Unclear:
-        """The reason of an exception; the exchanges of these numbers show it, where it names none."""
-        return cls(stop.reason, stop.cause, stop.remedy, stop.exchanges or numbers)
+    def because(self, reason: str) -> Unclear:
+        """It with another reason."""
+        return replace(self, reason=reason)
 
-    def ended(self, *exchanges: Exchange) -> Inconclusive:
-        """The exception that ends a check for this reason, which the exchanges show."""
-        numbers = tuple(exchange.number for exchange in exchanges)
-        return Inconclusive(self.reason, self.remedy, self.cause, numbers or self.exchanges)
+    def of(self, *exchanges: Exchange) -> Unclear:
+        """It with the exchanges that show it."""
+        return replace(self, exchanges=tuple(exchange.number for exchange in exchanges))
 
 
 #: What was got: empty if the expectation holds.

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from conformance.judge.outcomes import Unclear
+
 if TYPE_CHECKING:
     from conformance.judge.cells import Cell
 
@@ -47,14 +49,12 @@ HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 
 class Inconclusive(Exception):
-    """A check could not judge, because of the server or the target; neither passed nor failed. `exchanges`
-    are numbers of those that show why, `cells` are of what was judged before, if known."""
+    """Raised where a check cannot judge, because of the server or the target; neither passed nor failed.
+    `cells` are of what was judged before, if known."""
 
-    def __init__(
-        self, reason: str, remedy: str = "", cause: str = "", exchanges: tuple[int, ...] = ()
-    ) -> None:
-        super().__init__(reason)
-        self.reason, self.remedy, self.cause, self.exchanges = reason, remedy, cause, exchanges
+    def __init__(self, why: Unclear) -> None:
+        super().__init__(why.reason)
+        self.why = why
         self.cells: list[Cell] = []
 
 

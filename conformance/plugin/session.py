@@ -28,6 +28,7 @@ from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.lanes import LEDGER, Runner
 from conformance.plugin.options import Options
@@ -169,7 +170,9 @@ class Session:
         self.ran = True
         report.outcome, report.longrepr = "skipped", (report.location[0], 0, f"Skipped: {_DIED}")
         for key in job.cells:
-            self.ledger.add(Cell(*key).concluded(job.judged.name, Inconclusive(_DIED, "Run it again.")))
+            self.ledger.add(
+                Cell(*key).concluded(job.judged.name, Inconclusive(Unclear(_DIED, remedy="Run it again.")))
+            )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:

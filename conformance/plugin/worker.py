@@ -157,7 +157,7 @@ class Worker:
             outcome.ledger.errors.append(mistake(job.title, outcome.error, self.run.redactor.clean))
             for key in job.cells if not outcome.own else ():
                 if self.scope.covers(*key):
-                    outcome.ledger.add(Cell(*key).concluded(job.judged.name, Inconclusive(FAILED)))
+                    outcome.ledger.add(Cell(*key).concluded(job.judged.name, Inconclusive(Unclear(FAILED))))
         outcome.seconds = time.perf_counter() - begin - waited
         self.busy = False
         return outcome

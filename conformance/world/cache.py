@@ -33,7 +33,7 @@ class Cache:
         value: T | Inconclusive = self._values[key]
         if isinstance(value, Inconclusive):
             # A new exception each time: re-raising one would accumulate tracebacks.
-            raise type(value)(value.reason, value.remedy, value.cause, value.exchanges)
+            raise type(value)(value.why)
         return value
 
     def find(self, key: Hashable) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conformance.contract.operations import OPERATIONS, response_problems
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
@@ -62,7 +63,7 @@ def member(exchange: Exchange, name: str, element: int | None = None) -> str:
 def _unfit(exchange: Exchange, name: str, value: Any, rule: str) -> Inconclusive:
     what = f"no {name}" if value is MISSING else f"the {name} {value!r:.60}"
     reason = f"{exchange.operation} answered {exchange.described()} with {what}, which cannot be used further"
-    return Inconclusive(reason, cause=rule)
+    return Inconclusive(Unclear(reason, rule))
 
 
 def parameters(operation: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.judge.outcomes import Judgement
+from conformance.judge.outcomes import Judgement, Unclear
 from conformance.judge.paging import none_of_another
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.clock import wait_past
@@ -63,24 +63,24 @@ class KnownList:
     refusal: Exchange | None = None
     refusals: int = 0
 
-    def shortage(self, count: int) -> Inconclusive | None:
+    def shortage(self, count: int) -> Unclear | None:
         """Returns why the list has fewer than `count` elements, with the remedy; None if it has as many."""
         if len(self.created) >= count:
             return None
-        stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
+        why = refusal_of_valid(self.refusal).why if self.refusal else Unclear("")
         # A pair that is taken is refused with another status than what is not there, or not yet.
-        taken = not stop.cause and (self.refusal is None or self.refusal.status != 404)
-        return Inconclusive(
+        taken = not why.cause and (self.refusal is None or self.refusal.status != 404)
+        return Unclear(
             f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
-            + (f": {stop.reason}" if stop.reason else ""),
-            MORE_PAIRS if taken and TRAITS[self.create].unique_pair else stop.remedy,
-            stop.cause,
+            + (f": {why.reason}" if why.reason else ""),
+            why.cause,
+            MORE_PAIRS if taken and TRAITS[self.create].unique_pair else why.remedy,
         )
 
     def need(self, count: int) -> None:
         """Raises Inconclusive if the list has fewer than `count` elements."""
-        if stop := self.shortage(count):
-            raise stop
+        if why := self.shortage(count):
+            raise Inconclusive(why)
 
     @property
     def operation(self) -> str:

@@ -8,6 +8,7 @@ import contextlib
 import re
 from collections.abc import Callable
 
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
 from conformance.world.calls import call, identifier, member
@@ -146,7 +147,7 @@ def paid(
             if created.succeeded:
                 code = currency or member(created, "currency")
                 return ids["beneficiary_id"], identifier(created), code
-        raise Inconclusive("the server accepts no destination of another kind")
+        raise Inconclusive(Unclear("the server accepts no destination of another kind"))
 
     def make(fixture: Account) -> list[Body]:
         with contextlib.suppress(Inconclusive):

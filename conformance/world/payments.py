@@ -6,7 +6,8 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 
-from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, lost, taken, unmoved
+from conformance.judge.conservation import LOST, SINGLE, TOGETHER, lost, taken, unmoved
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.cache import once_for_all_lanes
@@ -109,8 +110,8 @@ class PayoutRounds:
             return True
         try:
             losses = lost(turn)
-        except Unsteady as stop:
-            self.judged, self.unclear = [], stop.reason
+        except Inconclusive as stop:
+            self.judged, self.unclear = [], stop.why.reason
             return False
         if losses is None:
             self.judged, self.unclear, self._lossy = [], "the balances do not show what payouts take", []
@@ -170,6 +171,6 @@ def _whole(before: Exchange, payouts: list[Exchange], after: Exchange) -> bool:
     """True if a read shows all of the payouts, or if that cannot be told."""
     try:
         moved = list(taken(before, payouts, after))
-    except Unsteady:
+    except Inconclusive:
         return True
     return any(beyond >= 0 for _, beyond in moved)

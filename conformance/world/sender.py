@@ -14,6 +14,7 @@ import httpx
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import traits_of
 from conformance.judge.invariants import Invariants
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, InternalError, NotApplicable
 from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
 from conformance.target.file import Target
@@ -144,7 +145,7 @@ class Sender:
             if owner is None and self.target.features.secondary is False:
                 raise NotApplicable(NO_SECOND)
             if owner is None:
-                raise Inconclusive(*UNNAMED_SECOND)
+                raise Inconclusive(Unclear(UNNAMED_SECOND[0], remedy=UNNAMED_SECOND[1]))
             self._clients[organization] = Client(
                 self.target.base_url,
                 owner,
@@ -205,15 +206,15 @@ class Sender:
     def answering(self) -> None:
         """Raises Inconclusive if the server is lost or the budget spent."""
         if self.lost:
-            raise Inconclusive(self.lost)
+            raise Inconclusive(Unclear(self.lost))
         if ended := self.budget.ended:
-            raise Inconclusive(ended, MORE)
+            raise Inconclusive(Unclear(ended, remedy=MORE))
 
     def sent_all(self, exchanges: Iterable[Exchange]) -> None:
         """Raises Inconclusive if one of the exchanges was withheld."""
         for exchange in exchanges:
             if exchange.failure is Failure.WITHHELD:
-                raise Inconclusive(exchange.error or "", MORE)
+                raise Inconclusive(Unclear(exchange.error or "", remedy=MORE))
 
     # ------------------------------------------------------------------ sending
 
@@ -370,4 +371,4 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
     elif traits_of(operation).changes:
         remedy = "If a job of the server disables new beneficiaries, switch it off for the run."
     reason = f"the valid {operation} was answered {exchange.explained()}"
-    return Inconclusive(reason, remedy, cause, (exchange.number,))
+    return Inconclusive(Unclear(reason, cause, remedy, (exchange.number,)))

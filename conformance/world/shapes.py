@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.bodies import SAMPLE, bodies
@@ -76,7 +77,7 @@ def with_all_texts(fixture: Account, operation: str) -> Body:
 
 
 def _no_sample(shape: str) -> Inconclusive:
-    return Inconclusive(f"there is no sample of the shape {shape}")
+    return Inconclusive(Unclear(f"there is no sample of the shape {shape}"))
 
 
 @once_for_all_lanes

@@ -15,6 +15,7 @@ from conformance.fuzz import load_tests
 from conformance.fuzz.examples import Examples, settings_of
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.cells import Cell
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.file import build
 from conformance.world.run import Run
@@ -70,7 +71,9 @@ def test_a_failure_that_does_not_repeat_is_still_reported() -> None:
     assert "did not come again" in cell.summary
 
 
-@pytest.mark.parametrize("error", [TypeError("a mistake of the suite"), Inconclusive("the server is lost")])
+@pytest.mark.parametrize(
+    "error", [TypeError("a mistake of the suite"), Inconclusive(Unclear("the server is lost"))]
+)
 def test_errors_end_the_run_at_once(error: Exception) -> None:
     tried = []
 

@@ -41,9 +41,9 @@ REFUSED = Unclear("refused", choice=True)
         (cell(unclear=[REFUSED], judged=1), None, "passed", "1 probe could not be judged: refused"),
         (cell(unclear=[REFUSED, Unclear("no answer")], judged=1), None, "inconclusive", "no answer"),
         (cell(absent="no payouts"), None, "not applicable", "no payouts"),
-        (cell(judged=1), Inconclusive("lost"), "inconclusive", "lost"),
+        (cell(judged=1), Inconclusive(Unclear("lost")), "inconclusive", "lost"),
         (cell(judged=1), NotApplicable("no payouts"), "not applicable", "no payouts"),
-        (cell(violations=[Violation(SENTENCE, "201", (1,))]), Inconclusive("lost"), "failed", None),
+        (cell(violations=[Violation(SENTENCE, "201", (1,))]), Inconclusive(Unclear("lost")), "failed", None),
     ],
 )
 def test_a_check_comes_to_one_conclusion(cell: Cell, stop: Any, verdict: str, summary: str | None) -> None:

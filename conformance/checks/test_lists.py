@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from conformance._text import count
 from conformance.checks.check import Check, check
@@ -35,7 +35,7 @@ from conformance.wire.pages import (
     read_at_all_sizes,
     walk,
 )
-from conformance.world.known_lists import LONGEST_LIST, KnownList, large_list
+from conformance.world.known_lists import LONGEST_LIST, KnownList, accounts_of_the_run, large_list
 
 #: Lists that take any number of elements, which a run alone adds.
 _LONG = ("listPayoutDestinations", "listVirtualAccounts")
@@ -45,30 +45,62 @@ _LONG = ("listPayoutDestinations", "listVirtualAccounts")
 def test_walking_pages(at: Check) -> None:
     """Walks a list at sizes 100, 99, 10, 2 and 1: each element once, full pages, consistent numbers."""
     stock = stocked(at)
-    readings: list[PageReading] = []
-
-    def read() -> PageReading:
-        readings.append(read_at_all_sizes(at.send, stock.call, (10, 2, 1, 99)))
-        return readings[-1]
-
-    reading = at.eventually(
-        lambda: steady(at, stock.call, read),
-        lambda reading: (
-            not at.operation.traits.others_add
-            or (
-                reading.counts(len(readings[0].shown))
-                and not reading.fell
-                and (reading.shows_all or reading.grew)
-            )
-        ),
-    )
+    reading, first = _read(at, stock, (10, 2, 1, 99))
     if len(reading.known) > 1:
-        _judge_walks(at, reading, readings[0])
+        _judge_walks(at, reading, first)
     else:
         for rule in ("list.walk", "list.stable"):
             reason = "a list of one element is no list to walk"
             at.unclear(rule, (stock.shortage(2) or Unclear("")).because(reason))
     _judge_numbers(at, reading)
+
+
+def _read(
+    at: Check, stock: KnownList, sizes: Sequence[int], expected: Collection[str] = ()
+) -> tuple[PageReading, PageReading]:
+    """Reads a list at the maximum size and at these, until it shows the `expected` ids, and as many elements
+    as it counts; returns the last reading and the first one."""
+    readings: list[PageReading] = []
+
+    def read() -> PageReading:
+        readings.append(read_at_all_sizes(at.send, stock.call, sizes))
+        return readings[-1]
+
+    def settled(reading: PageReading) -> bool:
+        return not at.operation.traits.others_add or (
+            reading.counts(len(readings[0].shown))
+            and not reading.fell
+            and (reading.shows_all or reading.grew)
+            and (reading.walks[0].cut or reading.shown.issuperset(expected))
+        )
+
+    return at.eventually(lambda: steady(at, stock.call, read), settled), readings[0]
+
+
+@check(
+    "list.walk",
+    "list.pages",
+    "list.echo",
+    "list.complete",
+    "list.size-range",
+    operations=("listAccounts",),
+    last=True,
+)
+def test_accounts_of_the_run(at: Check) -> None:
+    """Walks the list of all accounts in which checks have worked, more than a page holds; sizes out of range
+    are refused, or answered as one of 1 to 100."""
+    stock = accounts_of_the_run(at.run)
+    ids = [*stock.created, *stock.named]
+    reading, first = _read(at, stock, (99, 10), ids)
+    _judge_walks(at, reading, first)
+    _judge_numbers(at, reading)
+    walked = reading.walks[0]
+    if walked.whole and not walked.cut:
+        at.expect(
+            "list.complete",
+            *paging.listed("the accounts in which checks have worked", ids, walked.page_exchanges),
+        )
+    _judge_sizes(at, stock.call, len(reading.known))
 
 
 @check(
@@ -84,9 +116,13 @@ def test_more_elements_than_a_page_holds(at: Check) -> None:
     """Walks a list of 101 elements; sizes out of range are refused, or answered as one of 1 to 100."""
     stock = large_list(at.run, at.operation.id)
     _judge_long(at, stock, (50, 10, 1))
+    _judge_sizes(at, stock.call, len(stock.created))
+
+
+def _judge_sizes(at: Check, call: Call, number: int) -> None:
     for value in ("0", "-1", "101", "1000"):
-        what = f"size={value} of {len(stock.created)} elements"
-        judge_size(at, at.send(stock.call.with_query([("size", value)]), what), what)
+        what = f"size={value} of {number} elements"
+        judge_size(at, at.send(call.with_query([("size", value)]), what), what)
 
 
 @check(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
@@ -30,9 +29,8 @@ from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.calls import call, identifier
 from conformance.world.corpora.stored_texts import PRECISE
 from conformance.world.creations import created_in, creations
-from conformance.world.known_lists import KnownList, large_list, listed_customer
-from conformance.world.list_elements import elements
-from conformance.world.run import Account, Run
+from conformance.world.known_lists import large_list
+from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import places, turns, with_texts
@@ -255,21 +253,12 @@ def test_answers_have_the_documented_form(at: Check) -> None:
 @check("create.echo", operations=("createAccount", "createPayoutDestination", "createVirtualAccount"))
 def test_labels_of_many(at: Check) -> None:
     """Elements of a long list, created with names or labels of all kinds, show these as sent."""
-    creates = _judged(at, large_list)
-    if TRAITS[at.operation.traits.listed_by].others_add:
-        _name_more(at, len(creates))
+    name = at.operation.traits.free_text
+    with contextlib.suppress(Inconclusive):
+        for exchange in large_list(at.run, at.operation.traits.listed_by).created.values():
+            if name in exchange.call.document:
+                at.member("create.echo", exchange, name, exchange.call.document[name])
     at.not_exercised("create.echo", "there is no long list")
-
-
-def _name_more(at: Check, number: int) -> None:
-    """Creates accounts with the names that the list did not get, because other clients had filled it."""
-    fixture = listed_customer(at.run)
-    rest = itertools.islice(elements(fixture, at.operation.id), number, None)
-    for each in itertools.takewhile(lambda each: each.kind, rest):
-        request = fixture.call(at.operation.id, each.bodies[0])
-        answer = at.send(request, f"an account with the name: {each.kind}")
-        if answer.succeeded:
-            at.member("create.echo", answer, "name", each.bodies[0]["name"])
 
 
 @check("create.echo", operations=("createBeneficiary", "createWallet"))
@@ -317,16 +306,3 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
         judge_members(at, rule, person.read_until(what, changed), changed)
     at.not_exercised(rule, "the server takes none of the texts")
     at.not_applicable(exact, "the server takes no text in letters and signs of all kinds")
-
-
-def _judged(at: Check, make: Callable[[Run, str], KnownList]) -> list[Exchange]:
-    """Judges names or labels of a list's elements and returns their creates; none without such a list."""
-    name = at.operation.traits.free_text
-    try:
-        creates = list(make(at.run, at.operation.traits.listed_by).created.values())
-    except Inconclusive:
-        return []
-    for exchange in creates:
-        if name in exchange.call.document:
-            at.member("create.echo", exchange, name, exchange.call.document[name])
-    return creates

@@ -19,12 +19,16 @@ class VacantAccounts:
     def __init__(self, created: CreatedResources) -> None:
         self._created = created
         self._left: dict[tuple[str, str], deque[Exchange]] = {}
-        #: Ids of accounts that are in use, or were left.
-        self._known: set[str] = set()
+        #: Ids of accounts that are in use, or were left, with the organization and path of their create.
+        self._known: dict[str, tuple[str, str]] = {}
+
+    def known(self, organization: str, path: str) -> set[str]:
+        """Returns the ids of a customer's accounts that are in use, or were left."""
+        return {own for own, place in self._known.copy().items() if place == (organization, path)}
 
     def occupy(self, exchange: Exchange) -> None:
         """Notes that a check works in the account that an exchange created."""
-        self._known.add(str(exchange.get("id")))
+        self._known[str(exchange.get("id"))] = exchange.organization, exchange.call.path
 
     def leave(self, exchanges: Iterable[Exchange]) -> None:
         """Adds the accounts that exchanges of a check, which has ended, have created in the usual way, if no
@@ -34,9 +38,8 @@ class VacantAccounts:
             usual = exchange.call.auth == Auth() and not list(request_problems(CREATE, exchange.call.body))
             if not isinstance(identifier, str) or not usual or identifier in self._known:
                 continue
-            self._known.add(identifier)
+            place = self._known[identifier] = exchange.organization, exchange.call.path
             if identifier not in self._created.parents:
-                place = exchange.organization, exchange.call.path
                 self._left.setdefault(place, deque()).append(exchange)
 
     def take(self, organization: str, path: str) -> Exchange | None:

@@ -17,9 +17,8 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.world.known_lists import large_list, small_list
+from conformance.world.known_lists import small_list
 from conformance.world.lag import MOST_IN_VAIN
-from conformance.world.list_elements import LARGE
 from tests.faults.harness import LossyTransport, catch
 from tests.prove.selection import by_id
 from tests.support.in_process import InProcessTransport
@@ -104,8 +103,7 @@ def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str)
     fault = by_id()[
         f"create.echo[createAccount]: A text is kept in another form than it was sent: name, {kind}"
     ]
-    run = run_on(fault.make())
-    assert len(large_list(run.alone(), "listAccounts").created) > LARGE - 10
+    run = run_on(fault.make(), fill=crowded_customer)
     check = load_checks()["test_resources.test_labels_of_many"]
     assert "create.echo" in broken(run_check(check, "createAccount", run)[0])
 

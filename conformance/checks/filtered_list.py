@@ -128,7 +128,7 @@ class Filtered:
 
         def fitting(answer: Exchange) -> Judgement:
             number = len(self.kept(filters))
-            of = f"the {number} of {len(self.ids)} elements" if number else "none of the elements"
+            of = f"{number} of the {len(self.ids)} elements" if number else "none of the elements"
             sentence = f"{what}: none but {of}" if part and number else f"{what}: {of}"
             return paging.keeps_what_fits(sentence, self.unfiltered, [answer], self.ids, only_leaves_out=part)
 

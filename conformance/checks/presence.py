@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from conformance.contract import json_text
 from conformance.contract.needs import NEEDS, UNBUILT
-from conformance.contract.operations import OPERATIONS
 from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
@@ -110,11 +109,11 @@ def _explained(run: Run, cell: Cell, exchanges: Sequence[int]) -> Cell:
     unjudged = bool(cell.unclear or cell.no_occasion)
     if not cell.violations and not unjudged:
         return cell
-    proof = lacks(run, cell.exchanges[:1] if cell.violations else reversed(exchanges))
+    # What the check needs may have been refused long before, outside its exchanges.
+    numbers = cell.exchanges[:1] if cell.violations else (*cell.decisive.exchanges, *reversed(exchanges))
+    proof = lacks(run, numbers)
     if not proof and unjudged:
-        # What the check needs may have been refused long before, outside its exchanges; its reason says so.
-        named = (name for name in OPERATIONS if name in cell.summary and not cell.violations)
-        needed = (*NEEDS[cell.operation], cell.operation, *named)
+        needed = (*NEEDS[cell.operation], cell.operation)
         proof = next(filter(None, (missing(run, name) for name in needed)), None)
     if not proof:
         return cell

@@ -197,6 +197,9 @@ def _rule(error: ValidationError) -> str:
 
 # ---------------------------------------------------------------------- messages
 
+#: Maximum length of a pattern that a message shows beside its description.
+_SHORT_PATTERN = 30
+
 _NAMES = {"integer": "an integer", "object": "an object", "array": "an array", "null": "null"}
 
 
@@ -223,8 +226,10 @@ def _message(error: ValidationError) -> str:
         case "const":
             return f"is {shown(value)}, not {shown(wanted)}"
         case "pattern":
-            form = str(schema.get("description", wanted)).rstrip(".")
-            return f"is {shown(value)}, which does not fit: {form}"
+            described = str(schema.get("description", "")).rstrip(".")
+            # A long pattern is no help.
+            form = wanted if len(wanted) <= _SHORT_PATTERN or not described else ""
+            return f"is {shown(value)}, not of the form {': '.join(filter(None, (form, described)))}"
         case "maxLength" | "minLength" | "minItems":
             unit = "elements" if error.validator == "minItems" else "characters"
             return f"has {len(value)} {unit}, {'more' if len(value) > wanted else 'fewer'} than {wanted}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from conformance._text import shared_prefix
-from conformance.contract.json_text import all_texts
+from conformance.contract.json_text import all_objects, all_texts
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import sent_document
 from conformance.wire.messages import Exchange
@@ -75,15 +75,16 @@ class HiddenNumbers:
         return {_account(exchange), *filter(None, [other])}
 
     def revealed(self, exchange: Exchange, text: str) -> tuple[str, int]:
-        """The field whose full value an answer shows, and the number of the exchange that sent it; "" and 0
-        without one. A value that was sent in another field too is no secret."""
+        """The field whose full value an answer shows, with its place, and the number of the exchange that
+        sent it; "" and 0 without one. A value that was sent in another field too is no secret."""
         plain, accounts = squeezed(text), self._near(exchange)
         for account in accounts:
             for value, origin in self._numbers.get(account, {}).items():
                 if value in plain and not any(
                     value in other for each in accounts for other in self._texts.get(each, ())
                 ):
-                    return origin
+                    place = place_of(exchange, value)
+                    return f"{origin[0]} of a payout destination{place}", origin[1]
         return "", 0
 
     def revealed_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:
@@ -97,6 +98,24 @@ class HiddenNumbers:
             if any(value[at : at + length] in plain for at in range(len(value) - length + 1)):
                 return known[value]
         return "", 0
+
+
+def place_of(exchange: Exchange, text: str) -> str:
+    """Where an answer has a text: " in its header x", or " in its member x"; "" if in no single value."""
+    plain = squeezed(text)
+    header = next((name for name, value in exchange.response_headers if plain in squeezed(value)), "")
+    if header:
+        return f" in its header {header}"
+    member = next(
+        (
+            name
+            for each in all_objects(exchange.document)
+            for name, value in each.items()
+            if isinstance(value, str) and plain in squeezed(value)
+        ),
+        "",
+    )
+    return f" in its member {member[:60]}" if member else ""
 
 
 def most_visible(length: int) -> int:

@@ -14,7 +14,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.cells import Cell, Violation
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
-from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
+from conformance.judge.hidden_numbers import HiddenNumbers, place_of, squeezed
 from conformance.judge.isolation import NOTHING_OF_OTHERS, Isolation
 from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.timeliness import untimely
@@ -77,11 +77,12 @@ def secret_in(exchange: Exchange, target: Target, numbers: Iterable[tuple[str, s
     if exchange.status is None:
         return Unclear(f"{exchange.purpose} was not answered", "http.no-server-error")
     text = _text(exchange)
-    if any(secret in text for secret in telling_secrets(target)):
-        return "a signing secret"
+    if secret := next((secret for secret in telling_secrets(target) if secret in text), ""):
+        return f"a signing secret{place_of(exchange, secret)}"
     plain = squeezed(text)
-    name = next((name for name, value in numbers if value in plain), "")
-    return f"the full {name} of a destination" if name else ""
+    name, number = next(((name, value) for name, value in numbers if value in plain), ("", ""))
+    place = place_of(exchange, number) if name else ""
+    return f"the full {name} of a payout destination{place}" if name else ""
 
 
 def _text(exchange: Exchange) -> str:
@@ -202,7 +203,7 @@ class Invariants:
             tally.broken = lost
             self.broken.add((LOST, operation))
             expected = "an answer the first time to 99 of a hundred requests"
-            got = f"{lost} of {tally.judged} had to be sent again"
+            got = f"{lost} of {tally.judged} requests had to be sent again, this one among them"
             tally.violations = [Violation(expected, got, tuple(tally.proof))]
 
     def _content_type(self, exchange: Exchange) -> None:
@@ -285,11 +286,11 @@ class Invariants:
 
     def _secrets_hidden(self, exchange: Exchange) -> None:
         text, broken, maker = _text(exchange), "", 0
-        if any(secret in text for secret in self._secrets):
-            broken = "the response shows a signing secret"
+        if secret := next((secret for secret in self._secrets if secret in text), ""):
+            broken = f"a signing secret{place_of(exchange, secret)}"
         elif self._hidden.known(exchange):
             name, maker = self._hidden.revealed(exchange, text)
-            broken = f"the response shows the full {name} of a payout destination" if name else ""
+            broken = f"the full {name}" if name else ""
         expected = "no signing secret and no full number of a payout destination"
         self._judge("secrets.hidden", exchange, broken, expected, maker)
         if exchange.refused and not broken and self._hidden.known(exchange):

@@ -190,7 +190,7 @@ def no_items(what: str, page: Page, numbers: Collection[int] = ()) -> Judgement:
 
 def listed(what: str, ids: Sequence[str], exchanges: Sequence[Exchange], *, once: bool = False) -> Judgement:
     """All pages of a list together show each of these ids; with `once`, no element twice."""
-    expected = f"{what}: {len(ids)} elements, each {'exactly once' if once else 'of them in the list'}"
+    expected = f"{what}: {count(len(ids), 'element')}, {'each exactly once' if once else 'none missing'}"
     expected = f"{what}: no element twice" if once and not ids else expected
     pages = [page_of(exchange) for exchange in exchanges]
     read = [page for page in pages if page is not None]
@@ -205,7 +205,7 @@ def listed(what: str, ids: Sequence[str], exchanges: Sequence[Exchange], *, once
         reason = f"the list has {count(number, 'page')}, of which {len(read)} were read"
         return expected, Unclear(reason, remedy=SHORTER), read[-1].exchange
     got = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
-    got += [f"{len(missing)} not at all"] if missing else []
+    got += [f"{count(len(missing), 'element')} missing"] if missing else []
     proof = [page.exchange for page in read if twice and twice[0] in page.ids][:2]
     return expected, "; ".join(got), *(proof or [read[-1].exchange])
 
@@ -393,4 +393,4 @@ def keeps_what_fits(
     wrong, missing = len(shows - wanted), 0 if only_leaves_out else len(wanted - shows)
     got = [f"{wrong} that it should leave out"] if wrong else []
     got += [f"{missing} of them missing"] if missing else []
-    return what, " and ".join(got), *[unfiltered, *exchanges]
+    return what, " and ".join(got), *[*exchanges, unfiltered]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from conformance._text import shared_prefix
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Rule, own_sections
 from conformance.judge.cells import Cell, Violation
@@ -22,6 +23,9 @@ PAGE_EXCHANGES, PAGE_PROOF = 1_000_000, 200_000
 #: Maximum number of simultaneous requests that are described, and length of a body in words.
 SIMULTANEOUS, WORDS = 3, 100
 
+#: Minimum length of values whose difference is pointed out.
+LONG = 60
+
 #: Maximum length of a body in a page, of a violation and of anything else.
 PAGE_BODY, BRIEF_BODY = 4096, 512
 
@@ -29,10 +33,8 @@ Exchanges = Mapping[int, ExchangeRecord]
 
 
 def wrong_exchange(violation: Violation, exchanges: Exchanges) -> ExchangeRecord | None:
-    """The exchange that is wrong: the one whose purpose begins the expectation, else the first."""
-    named = [exchanges[number] for number in violation.exchanges if number in exchanges]
-    meant = (one for one in named if one.purpose and violation.expected.startswith(f"{one.purpose}: "))
-    return next(meant, named[0] if named else None)
+    """The exchange that is wrong, the first of its evidence."""
+    return next((exchanges[number] for number in violation.exchanges if number in exchanges), None)
 
 
 def probe(violation: Violation, exchanges: Exchanges) -> tuple[str, str]:
@@ -44,8 +46,8 @@ def probe(violation: Violation, exchanges: Exchanges) -> tuple[str, str]:
     what, _, rest = expected.partition(": ")
     if expected.startswith(f"{purpose}: "):
         expected = expected.removeprefix(f"{purpose}: ")
-    elif rest and purpose.endswith(what):
-        expected = rest
+    elif rest and (purpose.endswith(what) or what.endswith(purpose)):
+        purpose, expected = max(purpose, what, key=len), rest
     together = raced(violation, exchanges)
     if not together or wrong in together:
         others = [described(one) for one in together if one is not wrong]
@@ -61,6 +63,17 @@ def described(exchange: ExchangeRecord, what: str = "") -> str:
     named = f"{exchange.method} {exchange.operation or exchange.target.partition('?')[0][:80]}"
     what = what or (exchange.request_body.text or "")[:WORDS]
     return f"{named}: {what}" if what else named
+
+
+def parted(expected: str, got: str) -> str:
+    """Where two long texts begin to differ, with what stands there in both; empty of short ones, in which
+    that is seen, and of other values."""
+    value = expected[expected.find('"') :] if '"' in expected and got.startswith('"') else ""
+    alike = shared_prefix(value, got)
+    if min(len(value), len(got)) < LONG or not alike:
+        return ""
+    part = slice(max(0, alike - 10), alike + 20)
+    return f"from character {alike} on: …{value[part]}… was expected, …{got[part]}… came"
 
 
 def raced(violation: Violation, exchanges: Exchanges) -> list[ExchangeRecord]:

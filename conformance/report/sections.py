@@ -13,7 +13,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.report.causes import triggers
 from conformance.report.commands import PATIENCE, reproduction
 from conformance.report.document import CauseRecord, Document
-from conformance.report.evidence import probe, sections_of
+from conformance.report.evidence import parted, probe, sections_of
 from conformance.report.verdict import gating, name_of
 
 #: Number of further violations of a cause, and of rules in a line, that a short report names.
@@ -195,6 +195,8 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
         yield Fact("sent", one_line(visible(sent)), quoted=True)
     yield Fact("expected", one_line(visible(expected)), quoted=True)
     yield Fact("got", one_line(visible(violation.got)), quoted=True, after=CONFIRMED[violation.confirmed])
+    if difference := parted(expected, violation.got):
+        yield Fact("differs", one_line(visible(difference)), quoted=True)
     if violation.remedy:
         yield Fact("remedy", one_line(violation.remedy, 600))
     exchange = document.exchanges.get(violation.exchanges[0]) if violation.exchanges else None

@@ -76,6 +76,7 @@ class KnownList:
             + (f": {why.reason}" if why.reason else ""),
             why.cause,
             MORE_PAIRS if taken and TRAITS[self.create].unique_pair else why.remedy,
+            why.exchanges,
         )
 
     def need(self, count: int) -> None:

@@ -35,7 +35,7 @@ def test_lost_requests_have_a_correctly_signed_witness(run: Run) -> None:
     assert tally.broken == 11 and tally.violations[0].exchanges == (181,), "the last with a valid signature"
     [violation] = tally.concluded().violations
     assert violation.exchanges == (181,)
-    assert violation.got == "11 of 100 had to be sent again"
+    assert violation.got == "11 of 100 requests had to be sent again, this one among them"
 
 
 def test_a_rate_of_lost_requests_ends_no_example(run: Run) -> None:
@@ -52,6 +52,17 @@ def test_a_rate_of_lost_requests_ends_no_example(run: Run) -> None:
     inspect(100 * ENOUGH, 0)
     examples.inspect(answer)
     assert LOST not in {rule for rule, _ in examples.judged}
+
+
+def test_a_secret_is_shown_in_a_header_or_a_member(run: Run) -> None:
+    fixture = run.account()
+    answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
+    secret, rules = telling_secrets(run.target)[0], Invariants(run.target)
+    body = b'{"items": [{"label": "%s"}]}' % secret.encode()
+    rules.inspect(replace(answer, response_headers=[*answer.response_headers, ("x-debug", secret)]))
+    rules.inspect(replace(answer, response_body=body, _read=None))
+    places = [each.got for each in rules.tallies["secrets.hidden", "listWallets"].violations]
+    assert places == ["a signing secret in its header x-debug", "a signing secret in its member label"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from conformance.contract.rules import Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.plugin.worker import NO_ANSWER, Worker
 from conformance.reference.app import Server
@@ -136,6 +137,16 @@ def only_consequences(judged: Ledger) -> None:
 @pytest.mark.slow
 def test_what_was_refused_long_before_is_a_consequence_as_well() -> None:
     only_consequences(judged_with(*BUILT, "getAccountBalances", "createBeneficiary"))
+
+
+def test_what_an_absent_operation_left_unjudged_is_known_by_its_answer() -> None:
+    """Not by an operation that a reason names."""
+    run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
+    answer = run.send(run.client(), run.account().call("createWallet"), "a wallet")
+    for numbers, cause in (((answer.number,), UNBUILT), ((), "")):
+        cell = Cell("list.walk", "listAccounts", unclear=[Unclear("no createWallet", exchanges=numbers)])
+        [explained] = presence.explained(run, [cell.decide()], ())
+        assert explained.unclear[0].cause == cause
 
 
 def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:

@@ -15,7 +15,7 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report import facts
 from conformance.report.beside import beside
-from conformance.report.evidence import probe, sections_of, trigger
+from conformance.report.evidence import parted, probe, sections_of, trigger
 from conformance.report.sections import sections
 from conformance.wire.messages import Call
 from conformance.wire.pages import page_of
@@ -59,6 +59,18 @@ def test_what_was_sent_is_a_request() -> None:
         "POST createAccount: `name` with NUL",
         "an answer below 500",
     )
+
+
+def test_where_long_texts_begin_to_differ_is_said() -> None:
+    text = "a" * 60
+    assert parted(f'a text: name "{text}:b"', f'"{text}b"') == (
+        'from character 61 on: …aaaaaaaaaa:b"… was expected, …aaaaaaaaaab"… came'
+    )
+    assert parted('a text: name "a:b"', '"ab"') == ""
+    assert parted(f'a text: name "{text}:b"', f"no such member, {text}") == ""
+    cell = judged("create.echo", "createAccount", Verdict.FAILED, expected=f'name "{text}"', got=f'"{text}b"')
+    [shown] = facts_of(whole_run(None, cell))
+    assert shown["differs"].startswith("from character 61 on: ")
 
 
 def test_an_expectation_that_says_no_more_than_the_request_is_the_rule() -> None:

@@ -176,12 +176,12 @@ class _Connection:
             self._socket.close()
 
     def hang_up(self, how: HangUp) -> None:
-        """Closes the connection without an answer; half of it only until the server ends the exchange, which
-        may wait for that."""
+        """Closes the connection without an answer; half of it only until the server ends the exchange, where
+        it may wait for that, or where what it has done shows only then."""
         with suppress(OSError):
             if how is HangUp.RESET:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            elif how is HangUp.HALF_CLOSE:
+            elif how in (HangUp.HALF_CLOSE, HangUp.WITHIN_BODY):
                 self._socket.shutdown(socket.SHUT_WR)
                 self._socket.settimeout(HALF_CLOSED)
                 self._socket.recv(_READ)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import httpx
 import pytest
 
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire import budget
-from conformance.wire.messages import Call
+from conformance.wire.messages import Call, HangUp
+from conformance.world.calls import call
 from conformance.world.sender import LOST_AFTER_TIMEOUTS
 from tests.support.callers import list_accounts, run_at
 from tests.support.wire import OK, Reply, wire
@@ -111,6 +113,28 @@ GONE, LATE = httpx.ConnectError("refused"), httpx.ReadTimeout("late")
 
 def answer() -> httpx.Response:
     return httpx.Response(200, json={})
+
+
+def test_a_body_that_breaks_off_is_waited_for_until_the_server_ends_the_exchange() -> None:
+    """Its effect is looked for next, and shows only where the server is through with it."""
+    looked, early = threading.Event(), []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                while connection.recv(65536):
+                    pass
+                early.append(looked.wait(0.2))
+
+        server = threading.Thread(target=serve, daemon=True)
+        server.start()
+        run = run_at(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        request = call("createAccount", {"customer_id": "cus_1"}, {"name": "A"})
+        run.send(run.client(), request.but(hang_up=HangUp.WITHIN_BODY), "")
+        looked.set()
+        server.join(5)
+    assert early == [False]
 
 
 @pytest.mark.parametrize(

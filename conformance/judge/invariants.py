@@ -92,9 +92,10 @@ def _text(exchange: Exchange) -> str:
 
 
 class Invariants:
-    """Judges exchanges as they arrive, with one tally for each rule and operation."""
+    """Judges exchanges as they arrive, with one tally for each rule and operation. `keys` are the
+    organizations and idempotency keys that were accepted, by any lane."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, keys: set[tuple[str, str]] | None = None) -> None:
         self.tallies: dict[tuple[str, str], Cell] = {}
         #: Keys of tallies that have, or had, violations.
         self.broken: set[tuple[str, str]] = set()
@@ -107,8 +108,7 @@ class Invariants:
         self._hidden, self.isolation = HiddenNumbers(), Isolation()
         #: Operation -> number of its lost requests.
         self._lost: dict[str, int] = {}
-        #: Organizations and idempotency keys that were accepted.
-        self._keys: set[tuple[str, str]] = set()
+        self._keys = set[tuple[str, str]]() if keys is None else keys
         #: Id -> identity of the request that created it, and the first exchange that showed it.
         self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], Exchange]] = {}
 

@@ -28,6 +28,8 @@ class Common:
         self.vacant = VacantAccounts(self.created)
         #: One lane may use again what another one has sent.
         self.nonces = Nonces()
+        #: Organizations and idempotency keys that were accepted: a replay is as old as its original.
+        self.keys: set[tuple[str, str]] = set()
         #: The exchanges of each run by number.
         self.records: list[dict[int, Exchange]] = []
 
@@ -35,5 +37,6 @@ class Common:
         """Copies it without values, exchanges and failed waits."""
         other = Common(target, self.budget)
         other.lag, other.created, other.nonces = self.lag.renewed(), self.created, self.nonces
+        other.keys = self.keys
         other.vacant = VacantAccounts(self.created)
         return other

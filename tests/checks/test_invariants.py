@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from email.utils import formatdate
 
 import pytest
 
@@ -105,3 +106,15 @@ def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, 
     for answer in (first, exchange, shown):
         judged.inspect(answer)
     assert bool(judged.tallies["secrets.hidden", "createPayoutDestination"].broken) is broken
+
+
+def test_another_lane_may_replay_what_is_older_than_new_resources_are() -> None:
+    """In a run of more than ten minutes a replay shows the `created` of the original (4.0.3)."""
+    run = run_on()
+    other = Run(run.target, transport=run._transport, common=run.common)
+    fixture = run.account()
+    first = run.send(fixture.client, fixture.call("createWallet"), "a wallet")
+    later = formatdate(first.arrived + 660, usegmt=True)
+    headers = [("date", later), *(pair for pair in first.response_headers if pair[0].lower() != "date")]
+    other.invariants.inspect(replace(first, response_headers=headers))
+    assert not other.invariants.broken

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.world.run import Run
+from tests import proofs
+from tests.proofs import pytest_addoption  # noqa: F401 - a hook
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -19,6 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     background commands ignore SIGINT and child processes inherit that."""
     config.addinivalue_line("markers", "slow: takes seconds and runs only by -m slow, nightly")
     config.option.markexpr = config.option.markexpr or "not slow"
+    proofs.configure(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

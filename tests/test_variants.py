@@ -1,32 +1,87 @@
-"""Judges conforming servers, none of which may be blamed; `python -m tests.prove variants` judges more.
+"""No conforming server is blamed, by any check or generated part, and whatever stays open has a remedy.
 
-The servers are those of tests/variants/ and one with randomly drawn choices. Everything runs in this process,
-without sockets.
+The servers are those of tests/variants/ and, for each seed, one with randomly drawn choices: all of them by
+`python -m tests.prove variants`. Everything runs in this process, without sockets.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import pytest
 
 from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.plugin.selection import quick
 from conformance.reference.behaviour import Behaviour
+from tests.proofs import first_seed, sampled, selects
 from tests.variants.catalogue import VARIANTS
 from tests.variants.choice import ANSWERED, CHOICES
 from tests.variants.drawn import drawn
-from tests.variants.judging import judge
+from tests.variants.judging import judge, parts
 from tests.variants.variant import Variant
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name.replace(" ", "-"))
-def test_conforming_server_is_not_blamed(variant: Variant) -> None:
-    judged = judge(variant, plan())
+class Judging(NamedTuple):
+    """What a server is judged by: the fixed checks, or a part of generated requests, by `exploration` and
+    `part`, with a seed."""
+
+    server: str
+    exploration: str
+    part: str
+    seed: int
+
+    def __str__(self) -> str:
+        return " ".join(map(str, filter(None, self)))
+
+    @property
+    def variant(self) -> Variant:
+        word, _, number = self.server.partition(" ")
+        if word == "drawn":
+            return drawn(int(number))
+        return next(variant for variant in VARIANTS if variant.name == self.server)
+
+
+def chosen(config: pytest.Config) -> Iterator[Judging]:
+    """Yields what the options select, by default the checks of one drawn server."""
+    option, first = config.option, first_seed(config)
+    if not option.every:
+        yield Judging("drawn 1", "", "", 1)
+        return
+    for seed in range(first, first + option.seeds):
+        for name in (*(variant.name for variant in VARIANTS), f"drawn {seed}"):
+            # The fixed checks do not depend on the seed.
+            if not option.no_checks and (seed == first or name.startswith("drawn")):
+                yield Judging(name, "", "", seed)
+            for exploration, part in [] if option.only_checks or option.conformance_rule else parts():
+                if option.part in f"{exploration} {part}":
+                    yield Judging(name, exploration, part, seed)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "program" in metafunc.fixturenames:
+        config = metafunc.config
+        programs = [each for each in chosen(config) if config.option.variant in each.server]
+        metafunc.parametrize("program", sampled(config, programs), ids=str)
+
+
+def test_a_conforming_server_is_not_blamed(
+    program: Judging, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> None:
+    config, variant = request.config, program.variant
+    if program.part:
+        settings = FuzzSettings(program.seed, config.option.examples)
+        judged = judge(variant, explored=[(program.exploration, program.part)], settings=settings)
+    else:
+        judged = judge(variant, plan({rule for rule in RULES if selects(config, rule)}))
+    record_property("requests", judged.sent)
     assert judged.blamed == []
-    assert [case for case in judged.inconclusive if case[1] not in variant.unreached] == []
+    assert judged.incurable == []
+    if config.option.inconclusive:
+        assert [case for case in judged.inconclusive if case[1] not in variant.unreached] == []
 
 
 #: Servers that leave some checks without an occasion, which another check of a quick run then has.
@@ -48,10 +103,6 @@ def test_quick_run_judges_each_required_rule_that_a_server_lets_it(variant: Vari
         for case in judged.inconclusive
         if RULES[case[0]].level is Level.REQUIRED and case[1] not in variant.unreached
     ] == []
-
-
-def test_drawn_server_is_not_blamed() -> None:
-    assert judge(drawn(1), plan()).blamed == []
 
 
 def test_every_open_rule_is_answered_in_two_ways() -> None:

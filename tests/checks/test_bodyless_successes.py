@@ -7,7 +7,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.contract.operations import OPERATIONS
-from tests.prove.selection import by_id
+from tests.faults.chosen import by_id
 from tests.support.runs import broken, run_on
 from tests.variants.hurry import hurried
 

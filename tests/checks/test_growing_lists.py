@@ -19,8 +19,8 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.world.known_lists import small_list
 from conformance.world.lag import MOST_IN_VAIN
+from tests.faults.chosen import by_id
 from tests.faults.harness import LossyTransport, catch
-from tests.prove.selection import by_id
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import broken, judged, run_on
 from tests.variants.catalogue import VARIANTS

@@ -17,8 +17,8 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
 from conformance.wire.client import RACERS
 from conformance.wire.transport import GATE, Gate
+from tests.faults.chosen import by_id
 from tests.faults.harness import LossyTransport
-from tests.prove.selection import by_id
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried

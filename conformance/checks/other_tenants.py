@@ -11,10 +11,10 @@ from urllib.parse import unquote
 
 from conformance.checks.check import Check
 from conformance.contract import timestamps
-from conformance.contract.fields import documented
+from conformance.contract.fields import HIDDEN, documented
 from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
-from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
+from conformance.judge.hidden_numbers import squeezed
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.forms import percent_encoded, replaced
 from conformance.wire.messages import Exchange
@@ -33,7 +33,7 @@ _SHORTEST = 3
 
 def numbers_of(created: Iterable[Exchange]) -> list[tuple[str, str]]:
     """Field and value of each number that no answer may show in full."""
-    sent = [(name, each.call.document.get(name)) for each in created for name in HIDDEN_FIELDS]
+    sent = [(name, each.call.document.get(name)) for each in created for name in HIDDEN]
     # A number below 8 characters may occur by chance.
     return [(name, squeezed(value)) for name, value in sent if isinstance(value, str) and len(value) >= 8]
 

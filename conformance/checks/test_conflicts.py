@@ -12,8 +12,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.defective_bodies import judge_pair
 from conformance.checks.idempotent_requests import CONFLICT, IdempotentRequest, own_place, padded, restyled
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
-from conformance.contract.fields import FREE_TEXT, request_fields
-from conformance.judge.hidden_numbers import HIDDEN_FIELDS
+from conformance.contract.fields import FREE_TEXT, HIDDEN, request_fields
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world import samples
@@ -126,7 +125,7 @@ def _other_values(original: IdempotentRequest, but: Collection[str]) -> Iterator
                     yield f"another {member} in {name}", {**body, name: changed}
         elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
-            if name in HIDDEN_FIELDS:
+            if name in HIDDEN:
                 yield f"another end of {name}", {**body, name: other_last(name, value)}
             if name == "account_number":
                 yield f"a zero before {name}", {**body, name: f"0{value}"}
@@ -137,8 +136,8 @@ def _other(name: str, value: str, original: IdempotentRequest) -> Any:
     at, fixture = original.at, original.fixture
     if name in FREE:
         return other_end(value)
-    if at.operation.traits.unique_pair:
-        if name not in ("currency", "network"):
+    if pair_names := at.operation.traits.unique_pair:
+        if name not in pair_names:
             return None
         configured = [pair[name == "network"] for pair in at.run.samples.wallet_pairs]
         others = [*configured, *(("USDT", "USDC") if name == "currency" else ("ethereum", "polygon"))]

@@ -10,8 +10,9 @@ from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members, mismatches
 from conformance.checks.races import Rounds
-from conformance.contract.fields import documented
+from conformance.contract.fields import documented, free_texts
 from conformance.contract.new_resources import stated
+from conformance.contract.traits import CHANGING
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
 from conformance.judge.hidden_numbers import mask_defect
 from conformance.judge.outcomes import Got, Unclear, memberless
@@ -46,7 +47,7 @@ MANY = 11
 MEANWHILE = 3
 
 #: The fields that are changed at once: of any two changes that overlap, one may be lost.
-_CHANGED = ("display_name", "note", "first_name", "last_name", "middle_name")
+_CHANGED = free_texts("createBeneficiary")
 
 
 @check(RULE, "read.equals-create", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
@@ -141,7 +142,10 @@ def _judge_many_destinations(at: Check) -> None:
 
 
 @check(
-    RULE, "beneficiary.update", "beneficiary.disable", operations=("updateBeneficiary", "disableBeneficiary")
+    RULE,
+    "beneficiary.update",
+    "beneficiary.disable",
+    operations=CHANGING,
 )
 def test_destinations_made_meanwhile(at: Check) -> None:
     """Destinations created while their beneficiary is updated or disabled are among its destinations; neither

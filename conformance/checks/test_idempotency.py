@@ -14,7 +14,9 @@ from conformance.checks.idempotent_requests import (
 from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.json_text import all_texts
+from conformance.contract.needs import REFERENCES
 from conformance.contract.operation_sets import OPERATION_SETS
+from conformance.contract.traits import CHANGING
 from conformance.judge.comparison import document, show
 from conformance.judge.outcomes import unusable
 from conformance.wire.clock import wait_past
@@ -104,7 +106,7 @@ def test_replay_after_change(at: Check) -> None:
     fixture, body = own_place(at), None
     if traits.creates in ("payout_destination", "payout", "payin"):
         sample = fixture.body(at.operation.id)
-        body = {name: sample[name] for name in sample if name not in ("label", "note", "description")}
+        body = {name: sample[name] for name in sample if name != traits.free_text}
         if traits.creates == "payout_destination":
             # A later default destination may clear it on the first one.
             body["is_default"] = True
@@ -153,9 +155,9 @@ def _changes_around(at: Check, original: IdempotentRequest) -> list[Exchange]:
             further = "createBeneficiary", "createPayoutDestination", "updateBeneficiary"
         case "payout_destination":
             calls.append(fixture.call(operation, {**fixture.body(operation), "is_default": True}))
-            further = "updateBeneficiary", "disableBeneficiary"
+            further = CHANGING
         case "payout":
-            further = "updateBeneficiary", "disableBeneficiary"
+            further = CHANGING
         case "virtual_account":
             further = "createBeneficiary", "createWallet"
         case "wallet":
@@ -239,8 +241,7 @@ def test_key_of_another_organization(at: Check) -> None:
 def _own_call(at: Check, fixture: Account, original: IdempotentRequest) -> Call:
     """The original's key and body in the other organization's fixture."""
     own = fixture.call(at.operation.id).but(idempotency_key=original.call.idempotency_key)
-    if at.operation.traits.draws_on_funds:
-        payee = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
+    if payee := {name: own.document[name] for name in REFERENCES[at.operation.id]}:
         return own.with_json({**original.call.document, **payee})
     return own.but(body=original.call.body)
 

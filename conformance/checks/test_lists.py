@@ -19,6 +19,7 @@ from conformance.checks.list_judging import (
     stocked,
     usable_page,
 )
+from conformance.contract.traits import TRAITS
 from conformance.judge import paging
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
@@ -38,7 +39,11 @@ from conformance.wire.pages import (
 from conformance.world.known_lists import LONGEST_LIST, KnownList, accounts_of_the_run, large_list
 
 #: Lists that take any number of elements, which a run alone adds.
-_LONG = ("listPayoutDestinations", "listVirtualAccounts")
+_LONG = tuple(
+    traits.listed_by
+    for traits in TRAITS.values()
+    if traits.listed_by and not (traits.once or TRAITS[traits.listed_by].others_add)
+)
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")

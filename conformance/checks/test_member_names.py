@@ -14,13 +14,12 @@ from typing import Any
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import Check, check
 from conformance.checks.defective_bodies import DefectiveBodies
-from conformance.contract.fields import Field, documented, request_fields
+from conformance.contract.fields import HIDDEN, Field, documented, request_fields
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, show
-from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.outcomes import Got
 from conformance.wire.messages import MISSING, Exchange, to_json
 from conformance.world import samples
@@ -174,7 +173,7 @@ def _counted(at: Check, answer: Exchange, body: Body, strays: Sequence[Stray]) -
             value, name = answer.get(stray.field, stray.member), f"{stray.field}.{stray.member}"
             own = own.get(stray.member) if isinstance(own, dict) else MISSING
             same = value == stray.value
-        elif stray.field in HIDDEN_FIELDS:
+        elif stray.field in HIDDEN:
             masks = (each for each in documented(operation) if each.startswith(f"{stray.field}_"))
             name = next(masks, stray.field)
             value = answer.get(name)

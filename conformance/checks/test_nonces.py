@@ -16,6 +16,7 @@ from conformance.checks.auth_probes import (
 )
 from conformance.checks.check import Check, Steps, check
 from conformance.checks.engine import Engine
+from conformance.contract.needs import REFERENCES
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.judge.verdicts import Inconclusive
@@ -188,10 +189,10 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             text = operation.traits.free_text
             other = first.call.with_field(text, f"{first.call.document[text]} other")
             yield "with a used idempotency key and another body", other
+    for member in REFERENCES[operation.id]:
+        usual = probes.usual()
+        yield f"for an unknown {member}", usual.with_field(member, unknown_like(usual.document[member]))
     if operation.traits.draws_on_funds:
-        for member in ("beneficiary_id", "payout_destination_id"):
-            usual = probes.usual()
-            yield f"for an unknown {member}", usual.with_field(member, unknown_like(usual.document[member]))
         with probes.at.probe(RULE):
             yield "from a new account, without funds", probes.at.run.account(fresh=True).call(operation.id)
     if operation.is_list:

@@ -9,6 +9,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine
 from conformance.checks.other_tenants import IN_TURN, LEAK, TRIMMED, between_organizations, near
 from conformance.checks.side_effects import UNTOUCHED, anew
+from conformance.contract.needs import REFERENCES
 from conformance.judge.oracle import NEAR, UNKNOWN
 from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE
@@ -21,7 +22,7 @@ from conformance.world.shapes import accepts
 
 RULE, OWNER = "tenancy.payout-references", "tenancy.payout-destination-owner"
 
-MEMBERS = ("beneficiary_id", "payout_destination_id")
+MEMBERS = tuple(REFERENCES["createPayout"])
 
 
 @check(RULE, "tenancy.payout-references-status", OWNER, UNTOUCHED, LEAK)

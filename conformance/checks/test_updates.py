@@ -58,7 +58,7 @@ def test_update_changes_what_it_names(at: Check) -> None:
         _judge_change(at, change, aside, steadily=change is changes[0])
     # A server may want these unique: then it refuses them. http.no-server-error judges how.
     sent = bystander.created.call.document
-    theirs = {name: sent[name] for name in ("email", "phone", "tax_id") if name in sent}
+    theirs = {name: sent[name] for name in _FORMS if name in sent}
     first.patch(theirs, "a PATCH to what another beneficiary of the account has")
     for other, whose in ((bystander, "of the account"), (elsewhere, "of another account")):
         created = document(other.created)
@@ -265,6 +265,9 @@ class Change:
     refusable: bool = False
 
 
+#: Fields whose texts have a form; a server may want them unique.
+_FORMS = [field.name for field in request_fields("updateBeneficiary") if field.form]
+
 #: Field that a PATCH changes -> the texts of its beneficiary that equal it or are made of it: servers keep
 #: derived members in step.
 _DERIVED: Mapping[str, Sequence[Mapping[str, str]]] = {
@@ -282,7 +285,7 @@ _DERIVED: Mapping[str, Sequence[Mapping[str, str]]] = {
         {"display_name": "{last_name} {first_name}"},
     ),
     "display_name": (dict.fromkeys(("display_name", "company_name", "note"), "{first_name} {last_name}"),),
-    **{name: ({"note": f"{{{name}}}"},) for name in ("email", "phone", "tax_id")},
+    **{name: ({"note": f"{{{name}}}"},) for name in _FORMS},
     "note": ({"note": "{display_name}"},),
 }
 

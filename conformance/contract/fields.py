@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.operations import OPERATIONS, item_fields, response_schema
 
 #: Fields whose values a server may require to be unique.
 UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
@@ -82,6 +84,11 @@ def request_fields(operation: str) -> tuple[Field, ...]:
     )
 
 
+def free_texts(operation: str) -> tuple[str, ...]:
+    """Names of the free texts of an operation's sample."""
+    return tuple(field.name for field in request_fields(operation) if field.free and not field.shape)
+
+
 @functools.cache
 def documented(operation: str) -> tuple[str, ...]:
     """Names of the documented members of an operation's response (section 2)."""
@@ -96,3 +103,41 @@ def _named(wanted: Callable[[Field], bool]) -> tuple[str, ...]:
 
 #: Names of the free texts, and of all texts without a form, of all operations.
 FREE_TEXT, PLAIN_TEXT = _named(lambda field: field.free), _named(lambda field: field.plain)
+
+
+# ---------------------------------------------------------------------- members of answers
+
+
+def _members(wanted: Callable[[str, Mapping[str, Any]], object]) -> tuple[str, ...]:
+    """The names of some documented members of answers, and of items of lists, by their name and schema."""
+    answers = [response_schema(name)["properties"].items() for name in OPERATIONS]
+    items = [item_fields(name).items() for name, operation in OPERATIONS.items() if operation.is_list]
+    members = itertools.chain.from_iterable([*answers, *items])
+    return tuple(dict.fromkeys(name for name, schema in members if wanted(name, schema)))
+
+
+def _of_rule(rule: str, schema: Mapping[str, Any]) -> bool:
+    return any(each.get("x-rule") == rule for each in (schema, *schema.get("anyOf", ())))
+
+
+def _holds_resources(schema: Mapping[str, Any]) -> bool:
+    items = schema.get("items", {})
+    return any("id" in each.get("properties", ()) for each in (items, *items.get("allOf", ())))
+
+
+#: Names of the parameters of paths, and of the members, with the id of a resource.
+_IDS = {f"{operation.resource}_id" for operation in OPERATIONS.values()}.union(
+    *(operation.path_parameters for operation in OPERATIONS.values())
+)
+
+#: Members that hold timestamps, that name a resource, and that hold resources.
+INSTANTS = _members(lambda name, schema: _of_rule("format.timestamp", schema))
+NAMING = _members(lambda name, schema: name in ("id", *_IDS))
+HOLDING = _members(lambda name, schema: _holds_resources(schema))
+
+#: Request fields whose values answers mask or omit (section 2.4).
+HIDDEN = tuple(
+    name
+    for name in _named(lambda field: True)
+    if _members(lambda member, schema: member in (f"{name}_last4", f"{name}_masked"))  # noqa: B023
+)

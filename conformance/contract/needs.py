@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 
 #: The rule that an operation exists.
@@ -16,6 +19,12 @@ NEEDS = {
         _CREATES[key] for key in (*operation.path_parameters, *operation.required_fields) if key in _CREATES
     )
     for name, operation in OPERATIONS.items()
+}
+
+#: Operation -> request fields that name a resource -> the operation that creates it.
+REFERENCES: Mapping[str, Mapping[str, str]] = {
+    name: {field.name: _CREATES[field.name] for field in request_fields(name) if field.name in _CREATES}
+    for name in OPERATIONS
 }
 
 

@@ -58,6 +58,9 @@ TRAITS: Mapping[str, Traits] = MappingProxyType(
     msgspec.convert(load("operations.yaml")["operations"], dict[str, Traits])
 )
 
+#: The operations that change a resource.
+CHANGING = tuple(name for name, traits in TRAITS.items() if traits.changes)
+
 
 def traits_of(operation: str | None) -> Traits:
     """Traits of an operation; NO_TRAITS if it is None or unknown."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.contract.fields import UNIQUE
+from conformance.contract.needs import REFERENCES
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, UNKNOWN, ValidBody
@@ -24,7 +25,7 @@ PAIRS_REMEDY = "Judge an environment of the server in which each account may hav
 
 #: Owner of a payee -> member of a payout's body -> placeholder for its id in generated bodies.
 PAYEES = {
-    whose: {"beneficiary_id": f"bene_{whose:0>24}", "payout_destination_id": f"dest_{whose:0>24}"}
+    whose: {name: f"{name[:4]}_{whose:0>24}" for name in REFERENCES["createPayout"]}
     for whose in (OWN, SIBLING, FOREIGN, UNKNOWN)
 }
 

@@ -14,7 +14,7 @@ from conformance.checks.members import judge_members
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import json_text
 from conformance.contract.field_values import plain_amount
-from conformance.contract.fields import UNIQUE, documented
+from conformance.contract.fields import HIDDEN, UNIQUE, documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.examples import Broken, Examples
@@ -25,7 +25,6 @@ from conformance.fuzz.odd_requests import odd_requests
 from conformance.judge import paging
 from conformance.judge.cells import Cell
 from conformance.judge.comparison import MOVING, same, show, was_changed
-from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.oracle import FOREIGN, OWN, RAW, SIBLING, BodyVerdict, ExpectedAnswer, ValidBody
 from conformance.judge.oracle.keys import accepted_by
 from conformance.judge.outcomes import Unclear
@@ -174,7 +173,7 @@ class Fuzzer(Engine):
             if plain_amount(sent.get("amount")):
                 at.member("create.amount-exact", answer, "amount", sent["amount"], what=what)
             if verdict.plain:
-                judge_members(at, "create.echo", answer, sent, what, but=(*HIDDEN_FIELDS, "amount"))
+                judge_members(at, "create.echo", answer, sent, what, but=(*HIDDEN, "amount"))
 
     def _judge_update(self, what: str, verdict: BodyVerdict, answer: Exchange) -> None:
         before, sent, rule = self.fixtures.known, verdict.document, "beneficiary.update"

@@ -14,15 +14,12 @@ from typing import Any
 
 from conformance._text import as_json
 from conformance.contract import timestamps
-from conformance.contract.fields import UNIQUE
+from conformance.contract.fields import INSTANTS, UNIQUE
 from conformance.contract.operations import response_problems, response_schema
 from conformance.contract.rules import RULES, Level
 from conformance.contract.schemas import Problem
 from conformance.contract.traits import traits_of
 from conformance.wire.messages import MISSING, Call, Exchange
-
-#: Members that hold timestamps.
-_INSTANTS = ("created", "updated", "initiated_at", "submitted_at", "completed_at", "failed_at")
 
 #: Members that the server's jobs and other users may change at any time. A status counts only in the answer
 #: to the request that sets it.
@@ -33,7 +30,7 @@ def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
     """True if two values of a documented member of an operation's answer are equivalent."""
     if name == "account_id" or (name == "id" and traits_of(operation).shows_balances):
         return same_account(got, expected)
-    if name in _INSTANTS:
+    if name in INSTANTS:
         return same_instant(got, expected)
     if name == "payout_destinations":
         ids = identifiers(got), identifiers(expected)

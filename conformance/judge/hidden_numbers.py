@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 
 from conformance._text import shared_prefix
+from conformance.contract.fields import HIDDEN
 from conformance.contract.json_text import all_objects, all_texts
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import sent_document
 from conformance.wire.messages import Exchange
-
-#: Fields of a payout destination that answers mask or omit.
-HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 
 #: Minimum length of a number, without zeros at its beginning, as ids of databases may have them: shorter ones
 #: may occur by chance.
@@ -49,7 +47,7 @@ class HiddenNumbers:
         """Records the values of an accepted request; an error may quote those of a refused one."""
         if not exchange.succeeded or exchange.method == "GET":
             return
-        hidden = HIDDEN_FIELDS if traits_of(exchange.operation).creates == "payout_destination" else ()
+        hidden = HIDDEN if traits_of(exchange.operation).creates == "payout_destination" else ()
         account, body = _account(exchange), sent_document(exchange.call)
         if not hidden and not account:
             return  # not about an account
@@ -92,7 +90,7 @@ class HiddenNumbers:
         texts by chance."""
         plain, known = squeezed(text), self._numbers.get(_account(exchange), {})
         body = sent_document(exchange.call)
-        sent = [squeezed(str(body[name])) for name in HIDDEN_FIELDS if name in body]
+        sent = [squeezed(str(body[name])) for name in HIDDEN if name in body]
         for value in (value for value in sent if value in known):
             length = max(_BY_CHANCE, most_visible(len(value))) + 1
             if any(value[at : at + length] in plain for at in range(len(value) - length + 1)):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from conformance.contract.fields import HOLDING, NAMING
 from conformance.contract.operations import match, response_problems
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import objects, same_account, sent_document, show
@@ -14,12 +15,6 @@ from conformance.wire.messages import Exchange
 
 #: What is expected of every answer.
 NOTHING_OF_OTHERS = "nothing of another customer, account or organization than the path names"
-
-#: Documented members that name a resource.
-_NAMES = ("id", "account_id", "customer_id", "beneficiary_id", "payout_destination_id")
-
-#: Documented members with resources in them.
-_WITHIN = ("items", "payout_destinations")
 
 
 class Owner(NamedTuple):
@@ -87,7 +82,7 @@ def _malformed(exchange: Exchange, name: str) -> bool:
 def _named(document: Any) -> Iterator[tuple[str, str]]:
     """Yields names and values of the members of an answer that name a resource."""
     parts = [document] if isinstance(document, dict) else []
-    for each in [*parts, *(item for part in parts for name in _WITHIN for item in objects(part.get(name)))]:
-        for name in _NAMES:
+    for each in [*parts, *(item for part in parts for name in HOLDING for item in objects(part.get(name)))]:
+        for name in NAMING:
             if isinstance(value := each.get(name), str) and value:
                 yield name, value

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from conformance.checks.check import Check, CheckDefinition, check
 from conformance.checks.races import Rounds
+from conformance.contract.traits import CHANGING
 from conformance.judge import outcomes
 from conformance.judge.comparison import same, show
 from conformance.judge.conservation import conserved
@@ -121,7 +122,9 @@ FIELDS, CHANGES = ("note", "middle_name", "display_name"), 4
 
 
 @_long_check(
-    "beneficiary.update", "beneficiary.disable", operations=("updateBeneficiary", "disableBeneficiary")
+    "beneficiary.update",
+    "beneficiary.disable",
+    operations=CHANGING,
 )
 def test_changes_of_one_beneficiary_at_once(at: Check) -> None:
     """Clients change fields of one beneficiary, or disable it, while others read it: no acknowledged change

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance._files import InputError, read_toml
+from conformance.contract.needs import REFERENCES
 from conformance.target import environment, schema, tls
 from conformance.target.model import NO_FILES, Features, Limits, Organization, Target, Tls
 
@@ -62,7 +63,7 @@ def _mistake(primary: Organization, secondary: Organization | None, features: Fe
             )
     if primary.other_customer_id == primary.customer_id:
         return "primary.other_customer_id: it should be another customer than primary.customer_id."
-    payee = ("beneficiary_id", "payout_destination_id")
+    payee = tuple(REFERENCES["createPayout"])
     absent = [name for name in (*payee, "funded_account_id") if getattr(primary, name) is None]
     if absent and any(getattr(primary, name) for name in payee):
         return (

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.contract.fields import request_fields
+from conformance.contract.fields import free_texts, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
@@ -98,7 +98,7 @@ def _employed(fixture: Account) -> list[Body]:
 _PARTNERSHIP = {"beneficiary_type": "business", "company_name": _marked("Dombey & Son's")}
 
 _FOREIGN = {
-    **dict.fromkeys(("first_name", "middle_name", "last_name", "display_name", "note"), LETTERS),
+    **dict.fromkeys(free_texts("createBeneficiary"), LETTERS),
     "title": LETTERS[:3],
 }
 

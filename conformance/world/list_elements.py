@@ -85,7 +85,7 @@ def elements(fixture: Account, create: str, *, plain: bool = False) -> Iterator[
     if not samples.over("wallet").get("pairs"):
         pairs += [pair for pair in _EXAMPLES if pair not in pairs]
     for pair, element in zip(pairs, _labelled(fixture, create, plain), strict=False):
-        changes = dict(zip(("currency", "network"), pair, strict=True))
+        changes = dict(zip(TRAITS[create].unique_pair, pair, strict=True))
         yield Element(
             [{**body, **changes} for body in element.bodies], element.kind, pair not in samples.wallet_pairs
         )

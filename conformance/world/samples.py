@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.contract.fields import FREE_LENGTH, FREE_TEXT, Field, request_fields
-from conformance.contract.traits import SAMPLE_OPERATIONS
+from conformance.contract.traits import SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.effects import plain
 from conformance.target.file import Target
 from conformance.wire.forms import letters
@@ -328,7 +328,7 @@ class Samples:
 
     def wallet(self, index: int = 0) -> Body:
         """A wallet of the pair with that index."""
-        pair = dict(zip(("currency", "network"), self.wallet_pairs[index], strict=True))
+        pair = dict(zip(TRAITS["createWallet"].unique_pair, self.wallet_pairs[index], strict=True))
         return self._overridden("wallet", {"label": f"conformance {marker()}"}) | pair
 
     def wallets(self) -> list[Body]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from conformance._text import listed
 from conformance.checks.beneficiaries import Beneficiary, defaults, same_defaults, shown_defaults
 from conformance.checks.check import Check, check
 from conformance.checks.members import not_its_own
@@ -272,7 +273,8 @@ def _one_default(what: str, listing: Exchange, those: Sequence[Exchange]) -> out
         return sentence, lost, listing
     held = shown_defaults(listing)
     good = len(held) == 1 and held[0] in [identifier(each) for each in those]
-    return sentence, "" if good else ", ".join(held) or "none is", listing
+    got = f"{len(held)} are: {listed(held, 2)}" if held else "none is"
+    return sentence, "" if good else got, listing
 
 
 @check(

@@ -327,9 +327,9 @@ def test_one_wallet(at: Check) -> None:
         fixture = at.run.account(fresh=True)
         index, times = number % len(pairs), FEW if number else WALLETS
         calls = [fixture.call("createWallet", at.run.samples.wallet(index)) for _ in range(times)]
-        answers = rounds.race(calls, "simultaneous creates of one wallet")
+        what = f"{times} simultaneous creates of one wallet, of one currency and network"
+        answers = rounds.race(calls, what)
         answered, succeeded = _answered(answers), [answer for answer in answers if answer.succeeded]
-        what = f"{times} simultaneous creates of one currency and network"
         done = _wallets(at, fixture.call("listWallets"), bool(succeeded))
         listed, ids = done.exchanges[-1], None
         if done.broken is None:
@@ -350,7 +350,7 @@ def test_one_wallet(at: Check) -> None:
             at.unclear(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         elif ids:
             expected = f"{what}: one wallet in listWallets"
-            at.expect(rule, expected, f"{len(ids)}" if len(ids) > 1 else "", listed, *answers)
+            at.expect(rule, expected, f"{len(ids)} of them" if len(ids) > 1 else "", listed, *answers)
 
 
 def _wallets(at: Check, listing: Call, wanted: bool) -> Walk:

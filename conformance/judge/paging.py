@@ -67,7 +67,7 @@ def _demanded(operation: str, page: Page, query: Query, array_style: str) -> Ite
     yield "list.size-range", _items_at_most(f"at most {MAX_SIZE} items", page, MAX_SIZE)
     yield "list.page-range", _number_from("a page from 1 on", page, "page", None)
     yield "list.walk", _items_at_most("no more items than the page's size", page)
-    yield "list.pages", count_of_pages("a page", page, size)
+    yield "list.pages", count_of_pages(page.exchange.purpose, page, size)
     if not TRAITS[operation].others_add:
         # Other clients may add elements between the counting of `total` and the reading of items.
         yield "list.page-beyond", _nothing_beyond("no items on a page past the last", page)

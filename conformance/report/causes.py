@@ -39,11 +39,12 @@ class _Row:
     follows: list[_Row] = field(default_factory=list)
 
     @property
-    def order(self) -> tuple[bool, bool, bool, bool, int]:
+    def order(self) -> tuple[bool, bool, bool, bool, int, bool]:
         """The most severe first: required before implied, new before known, causes before what may follow,
-        wide before narrow."""
-        implied = ALL_RULES[self.rule].level is not Level.REQUIRED
-        return self.rule not in (WORST, UNBUILT), implied, self.known, bool(self.follows), -len(self.cells)
+        wide before narrow, the form of answers before what checks find in them."""
+        worst, level = self.rule in (WORST, UNBUILT), ALL_RULES[self.rule].level
+        severity = not worst, level is not Level.REQUIRED, self.known, bool(self.follows)
+        return *severity, -len(self.cells), self.rule not in INVARIANTS
 
     def on(self, operation: str, looked: Collection[tuple[str, str]]) -> list[Violation]:
         """Its violations on an operation, or on others where the run, as a quick one, did not look there;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import unquote
 
 import msgspec
 from msgspec.structs import replace
@@ -49,6 +50,8 @@ def probe(violation: Violation, exchanges: Exchanges) -> tuple[str, str]:
     elif rest and (purpose.endswith(what) or what.endswith(purpose)):
         purpose, expected = max(purpose, what, key=len), rest
     together = raced(violation, exchanges)
+    if not together and not wrong.raced and (writes := simultaneous(violation, exchanges)):
+        return f"{described(writes[0], writes[0].purpose)}; then {described(wrong, purpose)}", expected
     if not together or wrong in together:
         others = [described(one) for one in together if one is not wrong]
         return "; at the same time ".join([f"{described(wrong, purpose)}", *others]), expected
@@ -78,10 +81,15 @@ def parted(expected: str, got: str) -> str:
 
 def raced(violation: Violation, exchanges: Exchanges) -> list[ExchangeRecord]:
     """The simultaneous writes that prove a violation, if they differ: of each kind one."""
-    named = (exchanges[number] for number in violation.exchanges if number in exchanges)
-    unlike = {(one.target, *_members(one)): one for one in named if one.raced and one.method != "GET"}
+    unlike = {(one.target, *_members(one)): one for one in simultaneous(violation, exchanges)}
     kinds = list(unlike.values())
     return kinds[:SIMULTANEOUS] if len({one.raced for one in kinds}) == 1 and len(kinds) > 1 else []
+
+
+def simultaneous(violation: Violation, exchanges: Exchanges) -> list[ExchangeRecord]:
+    """The simultaneous writes that prove a violation."""
+    named = (exchanges[number] for number in violation.exchanges if number in exchanges)
+    return [one for one in named if one.raced and one.method != "GET"]
 
 
 def _members(exchange: ExchangeRecord) -> list[str]:
@@ -110,8 +118,9 @@ def sections_of(rule: Rule, operations: Iterable[str]) -> list[str]:
     return [each for each in rule.section if each in here or each not in others or each[:1] not in chapters]
 
 
-#: A segment of a path or a query that no usual client sends.
+#: A segment of a path, and the text of a query, that no usual client sends.
 _ODD = re.compile(r"%(?!2[0-9A-F])|[^\w.~:@%+=&,\[\]-]|[\w-]{80}", re.ASCII)
+_ODD_QUERY = re.compile(r"[^\w.:,&=@+ \[\]-]|[\w-]{80}", re.ASCII)
 
 _UUID = re.compile("[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
@@ -129,10 +138,11 @@ def trigger(exchange: ExchangeRecord) -> str:
         "an authentication header": bool(call.get("auth")),
         "the Content-Type": "content_type" in call,
         "the Idempotency-Key": exchange.method == "POST" and not (key and _UUID.fullmatch(key)),
+        # Before the path, in which ids may stand percent-encoded.
+        "the query": bool(_ODD_QUERY.search(unquote(query))),
         "the path": any(map(_ODD.search, path.split("/"))),
-        "the query": bool(query),
     }
-    usual = "the body" if exchange.request_body.size else "the method or the path"
+    usual = "the body" if exchange.request_body.size else "the query" if query else "the method or the path"
     return next((name for name, holds in tests.items() if holds), usual)
 
 

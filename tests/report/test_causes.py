@@ -272,6 +272,15 @@ def test_every_violation_is_named_once_and_follows_from_a_cause(run: tuple[Ledge
     assert not records or not records[0].may_follow
 
 
+def test_the_form_of_answers_is_told_before_what_checks_find_in_them() -> None:
+    """An id of a wrong form is in no list."""
+    form, lists = ("format.id", "createWallet"), ("list.complete", "listWallets")
+    cells = [judged(*key, Verdict.FAILED) for key in (lists, form)]
+    assert [*follows(whole_run(None, *cells))] == [form[0], lists[0]]
+    wider = judged("list.complete", "listAccounts", Verdict.FAILED)
+    assert [*follows(whole_run(None, *cells, wider))] == [lists[0], form[0]]
+
+
 def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> None:
     for rule in RULES.values():
         assert not rule.follows or rule.level is not Level.OPEN

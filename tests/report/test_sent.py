@@ -48,7 +48,10 @@ def test_simultaneous_requests_are_all_described_and_side_by_side() -> None:
     assert pair is not None
     assert (pair["numbers"], pair["relation"]) == ([1, 2], "which was sent at the same time")
     alike, violation = race_of(b"{}", b"{}")
-    assert probe(violation, alike.exchanges)[0] == "GET getBeneficiary: a read after both"
+    assert probe(violation, alike.exchanges)[0] == (
+        "PATCH updateBeneficiary: a beneficiary changed twice at once; "
+        "then GET getBeneficiary: a read after both"
+    )
 
 
 def test_what_was_sent_is_a_request() -> None:
@@ -213,3 +216,20 @@ def test_simultaneous_requests_are_known_by_the_race_they_were_in() -> None:
     )
     names = [trigger(each) for each in ledger.exchanges.values()]
     assert names == ["simultaneous requests", "the Idempotency-Key"]
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("/v1/accounts/acc%3A1/wallets?page=1%00", "a NUL"),
+        # Ids may need to be percent-encoded.
+        ("/v1/accounts/acc%3A1/wallets?page=%7B", "the query"),
+        ("/v1/accounts/acc_1/wallets?start_date=2026-01-01T00%3A00%3A00Z", "the query"),
+        ("/v1/accounts/acc%3A1/wallets?page=1", "the path"),
+        ("/v1/accounts/acc_1/wallets", "the method or the path"),
+    ],
+)
+def test_what_is_odd_about_a_request_is_its_query_before_its_path(target: str, part: str) -> None:
+    ledger, call = Ledger(), Call("listWallets", "GET", target)
+    keep(ledger, exchange(1, call=call, method="GET", target=target, request_body=b""))
+    assert trigger(ledger.exchanges[1]) == part

@@ -6,16 +6,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import pairwise
 
 from conformance.checks.check import Check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.side_effects import UNDISTURBED
+from conformance.judge.conservation import below_cents, in_parts
 from conformance.judge.effects import EXACT, amounts, movement, sent_amount
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import renewed
-from conformance.world.payments import moves_after
+from conformance.world.payments import moves_after, takes_parts
 from conformance.world.run import Account
 from conformance.world.sender import refusal_of_valid
 
@@ -98,6 +100,13 @@ def settle(at: Check, spoilt: int = 0) -> None:
         time.sleep(at.run.lag.within if spoilt == 1 else 2 * late)
 
 
+def countable(at: Check, fixture: Account, spoilt: int) -> Call:
+    """A payment whose effects are counted: after a round that others spoilt with ten-thousandths in its
+    amount, where the server takes these. To be called while others may pay."""
+    payment = fixture.call(at.operation.id)
+    return in_parts(payment) if spoilt and takes_parts(at.run, at.operation.id) else payment
+
+
 def balances(
     at: Check, fixture: Account, before: Exchange | None = None, payment: Call | None = None
 ) -> Exchange:
@@ -147,12 +156,23 @@ def one_more(at: Check, fixture: Account, payment: Call) -> Call:
 def moved_by_more(at: Check, looks: Sequence[Exchange], payment: Call, most: int) -> Got:
     """A balance that changes between the first two looks by a multiple of its change between the last two, by
     one payment, up to the most; empty where it changes by as much, unclear where it does otherwise. Balances
-    in the payment's currency count, where one moves."""
+    in the payment's currency count, where one moves; of a payment with ten-thousandths these."""
     before, after, end = (amounts(look.get("balances")) or {} for look in looks)
     first, single = movement(at.operation.id, before, after), movement(at.operation.id, after, end)
     own = {key: moved for key, moved in single.items() if key[0] == payment.document.get("currency")}
     for member, amount in (own or single).items():
         if first.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, most + 1)]:
             return f"{member[1]} {member[0]} changes by more"
-    same = any(first.get(member) == amount for member, amount in (own or single).items())
-    return "" if same else not_counted(at, looks[-1])
+    if any(first.get(member) == amount for member, amount in (own or single).items()):
+        return ""
+    part, currency = below_cents(sent_amount(payment) or Decimal(0)), payment.document.get("currency")
+    for name, sign in at.operation.traits.moves_money.items() if part else ():
+        values = [money.get((currency, name), Decimal(0)) for money in (before, after, end)]
+        moved = [
+            below_cents(EXACT.multiply(EXACT.subtract(later, now), Decimal(sign)))
+            for now, later in pairwise(values)
+        ]
+        # Others move whole cents.
+        if moved[1] == part and moved[0] in [part * times for times in range(1, most + 1)]:
+            return f"{currency} {name} changes by more" if moved[0] > part else ""
+    return not_counted(at, looks[-1])

@@ -34,7 +34,9 @@ from conformance.world.run import Account, Run
 UNTOUCHED = "refusal.changes-nothing"
 
 #: Remedy where other traffic changes the balances.
-UNDISTURBED = "Name a funded account that nobody else pays from: [primary] funded_account_id."
+UNDISTURBED = (
+    "Name a funded account whose balances nobody else moves, no job either: [primary] funded_account_id."
+)
 
 #: Repetitions in which a doubtful effect must recur.
 ROUNDS = 3

@@ -12,12 +12,12 @@ from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place, refused_for_key
 from conformance.checks.list_judging import judge_whole
 from conformance.checks.members import judge_members, look_for, mismatches
-from conformance.checks.races import Rounds, balances, moved_by_more, not_counted, one_more, settle
+from conformance.checks.races import Rounds, balances, countable, moved_by_more, not_counted, one_more, settle
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
-from conformance.judge.conservation import taken
+from conformance.judge.conservation import below_cents, taken
 from conformance.judge.effects import EXACT, sent_amount
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
@@ -77,9 +77,9 @@ def test_caller_hangs_up(at: Check) -> None:
     moves_after(at.run, at.operation.id)
     # Payments of others spoil a round, or look like more.
     while spoilt < _ROUNDS and len(moved) - spoilt < _ROUNDS and all(moved):
+        request = countable(at, fixture, spoilt)
         # Beside payments of others, the balances would not show what the request takes.
         with at.run.payers.alone():
-            request = fixture.call(at.operation.id)
             settle(at, spoilt)
             looks = [balances(at, fixture)]
             if not (sent := _sent_again(at, request, how)):
@@ -266,10 +266,11 @@ def _judge_payouts(at: Check, latency: float) -> None:
     rounds = Rounds(at, 1)
     for number in rounds:
         counts = list[int | None]()
+        payouts = [countable(at, fixture, spoilt) for _ in range(PARTS + 1)]
         with at.run.payers.alone():
             settle(at, spoilt)
             look = balances(at, fixture)
-            single = at.accept(fixture.call(at.operation.id), "a payout, answered")
+            single = at.accept(payouts.pop(), "a payout, answered")
             after = balances(at, fixture, look, single.call)
             fees = dict(taken(look, [single], after))
             # Alone a payout takes less time than beside others.
@@ -279,7 +280,7 @@ def _judge_payouts(at: Check, latency: float) -> None:
                 # The step of the work in which that was may be short.
                 delays = _delays(shortest / PARTS, number, max(0.0, wrong[0][0] - shortest / PARTS / 2))
             for delay in delays:
-                look, both = after, _sent_later(at, fixture.call(at.operation.id), delay)
+                look, both = after, _sent_later(at, payouts.pop(), delay)
                 if not both:
                     return
                 lost, again = both
@@ -311,9 +312,12 @@ def _times(
     """How often the money of a payout moves between two looks, where a single one moves with these fees, or
     with fees in proportion to its amount, rounded to cents; None where that cannot be told."""
     amount, alone = sent_amount(payout.call) or Decimal(0), sent_amount(single.call) or Decimal(0)
-    once = False
+    once, part = False, below_cents(amount)
     for member, beyond in taken(look, [payout], after):
         fee = fees.get(member, Decimal(-1))
+        if part and not below_cents(fee):
+            # Others move whole cents.
+            return {below_cents(part * (times - 1)): times for times in range(4)}.get(below_cents(beyond))
         share = fee * amount / alone if fee > 0 and alone else fee
         for each, times in itertools.product((fee, share), (0, 1, 2, 3) if fee >= 0 else ()):
             moved = EXACT.multiply(EXACT.add(amount, each), Decimal(times - 1))

@@ -12,7 +12,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.list_judging import judge_single_page, shows_all
 from conformance.checks.members import look_for, not_its_own
-from conformance.checks.races import Rounds, balances, moved_by_more, one_more, settle
+from conformance.checks.races import Rounds, balances, countable, moved_by_more, one_more, settle
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
@@ -99,7 +99,7 @@ def test_one_key(at: Check) -> None:
     rounds = Rounds(at, ROUNDS)
     for _ in rounds:
         fixture = own_place(at) if not at.operation.traits.draws_on_funds else at.account()
-        request = fixture.call(at.operation.id)
+        request = countable(at, fixture, spoilt)
         if at.operation.traits.moves_money:
             # Beside payments of others, the balances would not show what these requests take.
             moves_after(at.run, at.operation.id)

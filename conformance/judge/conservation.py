@@ -3,6 +3,9 @@
 When a payout changes a balance, and for which fee, is open (section 3), and other clients move money too. So
 a server is compared with itself: a round has sequential and simultaneous payouts between reads of the
 balances. Amounts missing only after the simultaneous ones, round after round, are lost updates.
+
+Where others move the balance in whole cents meanwhile, its ten-thousandths are those of the payouts alone:
+each of those at once has other ones, whose sums all differ.
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ from conformance.judge.effects import EXACT, amounts, movement, sent_amount
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.client import NOT_SIMULTANEOUS, simultaneous
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 
 #: Sequential and simultaneous payouts of a round.
 SINGLE, TOGETHER = 8, 4
 
 #: Exchanges of a round: a read, the sequential payouts, a read, the simultaneous ones, a read.
 ROUND = SINGLE + TOGETHER + 3
+
+#: What others move the balance by, a multiple of it, and the ten-thousandths of a round's payouts.
+CENT, PARTS = Decimal("0.01"), (*(3,) * SINGLE, *(1, 2, 4, 8))
 
 #: Rounds with lost amounts that make a violation: refunds, a third of which are of simultaneous payouts, look
 #: like that in 1 of 243 runs.
@@ -63,6 +69,20 @@ def unmoved(before: Exchange, after: Exchange) -> bool:
     return (amounts(before.get("balances")) or {}) == (amounts(after.get("balances")) or {})
 
 
+def in_parts(payment: Call, number: int = 0) -> Call:
+    """The payment with that number of a round, with ten-thousandths where its amount has whole cents."""
+    amount = sent_amount(payment)
+    if amount is None or below_cents(amount):
+        return payment
+    more = Decimal(PARTS[number]).scaleb(-4)
+    return payment.with_field("amount", format(EXACT.add(amount, more), "f"))
+
+
+def below_cents(amount: Decimal) -> Decimal:
+    """What an amount is above the next lower whole cent."""
+    return EXACT.remainder(EXACT.add(EXACT.remainder(amount, CENT), CENT), CENT)
+
+
 def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
     """Member of the balance that a round's payouts move, fee of each, and sum of the simultaneous amounts
     that are missing; None if the balance moves in another way. Raises Inconclusive if payouts were
@@ -75,12 +95,32 @@ def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
     for member in [name for name in alone if name in after]:
         fee = alone[member] / SINGLE
         missing = TOGETHER * fee - after[member]
-        asked = [(sent_amount(payout.call) or 0) + fee for payout in together]
+        asked = [sent_amount(payout.call) or Decimal(0) for payout in together]
         # Of lost updates, the last write survives.
-        some = [sum(chosen) for count in range(TOGETHER) for chosen in combinations(asked, count)]
-        if fee >= 0 and missing in some:
+        some = [chosen for count in range(TOGETHER) for chosen in combinations(asked, count)]
+        if fee >= 0 and missing in [sum(chosen) + fee * len(chosen) for chosen in some]:
             return member, fee, missing
+        sums = {below_cents(sum(chosen, Decimal(0))): chosen for chosen in some}
+        if not below_cents(alone[member]) and len(sums) == len(some) and _show_parts(single):
+            chosen = sums.get(below_cents(-after[member]))
+            return None if chosen is None else (member, Decimal(0), sum(chosen, Decimal(0)))
     return None
+
+
+def _show_parts(payouts: Sequence[Exchange]) -> bool:
+    """True if the amounts of payouts add up to no whole cents, which shows in a balance that they move."""
+    return bool(below_cents(sum(filter(None, (sent_amount(each.call) for each in payouts)), Decimal(0))))
+
+
+def shown_whole(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> bool:
+    """True if a read shows all of the payouts, or if that cannot be told."""
+    try:
+        moved = list(taken(before, payouts, after))
+    except Inconclusive:
+        return True
+    if _show_parts(payouts):
+        return any(not below_cents(beyond) for _, beyond in moved)
+    return any(beyond >= 0 for _, beyond in moved)
 
 
 def conserved(exchanges: Sequence[Exchange]) -> tuple[str, *tuple[Exchange, ...]]:

@@ -6,7 +6,15 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 
-from conformance.judge.conservation import LOST, SINGLE, TOGETHER, lost, taken, unmoved
+from conformance.judge.conservation import (
+    LOST,
+    SINGLE,
+    TOGETHER,
+    in_parts,
+    lost,
+    shown_whole,
+    unmoved,
+)
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
@@ -49,13 +57,22 @@ def moves_after(run: Run, operation: str) -> float | None:
     return None
 
 
+@once_for_all_lanes
+def takes_parts(run: Run, operation: str) -> bool:
+    """True if the server accepts a payout or payin with ten-thousandths, which nobody else moves."""
+    account = run.account(purpose_of(operation, SHARED))
+    payment = in_parts(account.call(operation))
+    return run.send(account.client, payment, "a payment with ten-thousandths").succeeded
+
+
 class PayoutRounds:
     """Rounds of payouts from one account, in which nothing else of the run pays, and what they show.
 
     `judged` are the exchanges to judge by `judge.conservation`: one round, or those that lost amounts, of
     which there are LOST before they count. `unclear` is the reason why there are none; `still` is true where
     a new payout leaves the balances as they are, None until that is known: then there is one round, in which
-    others pay as well. Use it as a context, again for more rounds."""
+    others pay as well. After a round in which others moved the balance, payouts have ten-thousandths, where
+    the server takes these. Use it as a context, again for more rounds."""
 
     def __init__(self, fixture: Account, pause: Callable[[float], None]) -> None:
         self.judged: list[Exchange] = []
@@ -69,6 +86,8 @@ class PayoutRounds:
         #: Rounds that lost amounts, and the number of those in which the balance moved in another way.
         self._lossy: list[list[Exchange]] = []
         self._disturbed = 0
+        #: True if payouts have ten-thousandths.
+        self._parts = False
         #: The last read of the balances, with which the next round begins.
         self._last: Exchange | None = None
 
@@ -96,6 +115,8 @@ class PayoutRounds:
         if not self.still:
             self._held.enter_context(self._fixture.run.payers.alone())
         calls = [self._fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
+        if self._parts:
+            calls = [in_parts(payout, number) for number, payout in enumerate(calls)]
         # What comes late of an earlier round moves the balance in this one.
         before = self._last or self._send(self._look, "the balances before payouts")
         single = [self._send(payout, "one payout after the other") for payout in calls[:SINGLE]]
@@ -130,17 +151,20 @@ class PayoutRounds:
         while others of the run may pay."""
         longest = self._fixture.run.lag.within
         self._last = None
+        self._held.close()
+        # Not while others wait for this one: they may be about to find the same.
+        self._parts = takes_parts(self._fixture.run, "createPayout")
         if self._disturbed > 1:
-            self._held.close()
             self._pause(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
-            self._held.enter_context(self._fixture.run.payers.alone())
+        self._held.enter_context(self._fixture.run.payers.alone())
         time.sleep(longest / 4 if self._lag is None else 2 * self._lag)
 
     def _confirm(self) -> None:
         """Waits for a late read; nothing is to be judged if it shows what seemed lost."""
         time.sleep(self._fixture.run.lag.within)
         after = self._send(self._look, "the balances some time after payouts at once")
-        if not unmoved(self._lossy[-1][-1], after):
+        late = lost([*self._lossy[-1][:-1], after])
+        if late is None or not late[2]:
             self.judged, self.unclear = [], "the balances show payouts too late"
         self._lossy = []
 
@@ -150,7 +174,7 @@ class PayoutRounds:
         while True:
             after = self._send(self._look, "the balances after payouts")
             passed, stays = time.monotonic() - begun, unmoved(before, after)
-            if _whole(before, payouts, after):
+            if shown_whole(before, payouts, after):
                 if not stays:
                     self._lag = max(passed, self._lag or 0.0)
                 return after
@@ -165,12 +189,3 @@ class PayoutRounds:
                 return after
             # Not a pause, in which other checks run: they would wait for this one to end.
             time.sleep(next(pauses, PAUSES[-1]))
-
-
-def _whole(before: Exchange, payouts: list[Exchange], after: Exchange) -> bool:
-    """True if a read shows all of the payouts, or if that cannot be told."""
-    try:
-        moved = list(taken(before, payouts, after))
-    except Inconclusive:
-        return True
-    return any(beyond >= 0 for _, beyond in moved)

@@ -13,6 +13,8 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
+from conformance.checks.side_effects import UNDISTURBED
+from conformance.contract.fields import Field
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
@@ -143,8 +145,8 @@ class Deposits(Behaviour):
         return super().balances(ctx, record)
 
 
-#: Servers on which not only payouts move the balance, or not immediately.
-MOVED: list[type[Behaviour]] = [OthersPay, balances_settle, Refunds]
+#: Servers on which others move the balance in cents.
+MOVED: list[type[Behaviour]] = [OthersPay, balances_settle, Deposits]
 
 
 def raced(behaviour: Behaviour) -> Cell:
@@ -152,13 +154,34 @@ def raced(behaviour: Behaviour) -> Cell:
     return judged(run_on(behaviour), RACE, rule="payout.race")
 
 
-@pytest.mark.parametrize("behaviour", MOVED)
+class InCents(OthersPay):
+    """Others pay, and amounts have two decimals at most."""
+
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
+        super().check_amount(ctx, field, value)
+        if len(value.partition(".")[2]) > 2:
+            raise self.invalid(ctx, field, "too_precise", "has too many decimals")
+
+
+class InTenThousandths(OthersPay):
+    """Others pay amounts with four decimals."""
+
+    amounts = tuple(Decimal(amount) / 10_000 for amount in range(1_301, 9_000, 7))
+
+
+@pytest.mark.parametrize("behaviour", [Refunds, InCents, InTenThousandths])
 def test_a_balance_moved_by_others_is_inconclusive(behaviour: type[Behaviour]) -> None:
-    assert raced(behaviour()).verdict is Verdict.INCONCLUSIVE
+    cell = raced(behaviour())
+    assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, UNDISTURBED)
 
 
-def test_few_changes_by_others_are_no_violation() -> None:
-    assert not raced(Deposits()).verdict.is_violation
+@pytest.mark.parametrize("behaviour", MOVED)
+def test_payouts_at_once_are_told_from_what_others_move_by_their_last_digits(
+    behaviour: type[Behaviour],
+) -> None:
+    cell = raced(behaviour())
+    assert cell.verdict is Verdict.PASSED, cell.summary
+    assert raced(compose(behaviour, LastWriteStays)).verdict.is_violation
 
 
 def test_balances_that_stay_offer_no_occasion_and_one_wait_in_which_others_pay(

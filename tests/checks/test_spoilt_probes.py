@@ -15,6 +15,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.checks.side_effects import UNDISTURBED
+from conformance.contract.fields import Field
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
@@ -27,7 +28,7 @@ from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.choice import compose, times
 from tests.variants.hurry import hurried
-from tests.variants.jobs import OthersPay
+from tests.variants.jobs import OthersPay, balances_settle
 from tests.variants.payments import FeesTaken, reserved_on_approval
 from tests.variants.replicas import BalancesUneven, elements_behind
 
@@ -111,10 +112,36 @@ class BalancesBehind(BalancesUneven):
         self._balance_delays = itertools.cycle([500_000])
 
 
+class InCents(OthersPayMore):
+    """Amounts have two decimals at most."""
+
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
+        super().check_amount(ctx, field, value)
+        if len(value.partition(".")[2]) > 2:
+            raise self.invalid(ctx, field, "too_precise", "has too many decimals")
+
+
 @pytest.mark.parametrize("check", COUNTED)
 def test_money_that_others_move_at_each_look_is_not_counted(check: str) -> None:
-    cell = judged(OthersPayMore(), check, "createPayout", COUNTED[check])
+    cell = judged(InCents(), check, "createPayout", COUNTED[check])
     assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, UNDISTURBED)
+
+
+#: Check -> a mistake by which money moves twice.
+TWICE = {
+    "test_hang_ups.test_caller_hangs_up": "Work is done again where its caller has hung up",
+    "test_hang_ups.test_caller_hangs_up_during_the_work": "A caller hangs up between the work and the record",
+    "test_races.test_one_key": "Requests with one key are all performed",
+}
+
+
+@pytest.mark.parametrize("others", [OthersPayMore, balances_settle])
+@pytest.mark.parametrize("check", COUNTED)
+def test_money_is_counted_by_digits_that_nobody_else_moves(check: str, others: type[Behaviour]) -> None:
+    cell = judged(compose(others), check, "createPayout", COUNTED[check])
+    assert (cell.verdict, cell.summary) == (Verdict.PASSED, "")
+    twice = judged(faulty(TWICE[check], "createPayout", others), check, "createPayout", COUNTED[check])
+    assert twice.verdict is Verdict.FAILED, twice.summary
 
 
 @pytest.mark.parametrize("check", COUNTED)

@@ -177,7 +177,7 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "policies": {"unreached": ("disableBeneficiary",)},
     "few of each": {"unreached": ("createPayout",)},
     # Others move its balances at each look.
-    **{name: {"unreached": ("createPayout",)} for name in ("others pay", "settles", "busy")},
+    "others pay": {"unreached": ("createPayout",)},
     "very late": {"change": within_ten_seconds},
     "vetted payees": {"change": payee, "fill": vetted_payee},
     "payment network": {"wrap": MethodsNotImplemented},

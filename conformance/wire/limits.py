@@ -53,8 +53,13 @@ class Limit:
     #: Where requests were refused last.
     rate_refused: float = math.inf
     at_once_refused: float = math.inf
-    #: False from a refusal to the next answer, which shows how many requests the server takes at once.
+    #: False from a refusal, at the time `closed`, until a request sent alone behind it (True while `probed`)
+    #: shows what was refused: a number at once if it is taken, else a number in a time.
     open: bool = True
+    closed: float = 0.0
+    probed: bool = False
+    #: The number at once that the server took beside the one refused; 0 until an answer shows it.
+    taken: int = 0
     #: Answers that arrived while the request that was refused last was under way.
     beside: int = 0
     #: When a request ended without an answer, on which the server may still be at work.
@@ -92,9 +97,17 @@ class Limit:
         self.due = due + 1 / self.rate
         return due
 
-    def fits(self, number: int) -> bool:
+    def fits(self, number: int, now: float) -> bool:
         """True if so many more requests may be under way."""
+        if not self.open and self.taken and now - self.closed > QUIET:
+            # Those under way take too long to wait for their end.
+            self._take(now)
         return not self.under_way or (self.open and self.under_way + number <= self.at_once)
+
+    def begin(self, number: int) -> None:
+        """Counts requests that are sent at once."""
+        self.under_way += number
+        self.probed = not self.open
 
     def ended(self, exchange: Exchange, began: float, now: float) -> None:
         """Counts the end of a request that began at a time."""
@@ -108,18 +121,18 @@ class Limit:
             self.answers.append(now)
             while self.answers[0] < now - 1:
                 self.answers.popleft()
-        if not self.open and (not exchange.throttled or not self.under_way):
-            taken = self.under_way + (not exchange.throttled) + self.beside
-            self.open, self.at_once = True, max(1, taken - taken // 8)
-            # Others may be refused for the same reason.
-            self._changed(now + QUIET / 4 if self.at_once > 1 else now)
+        if not self.open and not exchange.throttled:
+            self.taken = self.taken or self.under_way + 1 + self.beside
+            if self.probed:
+                self._take(now)
 
     def _refused(self, exchange: Exchange, began: float, now: float) -> None:
         learned = self.rate not in (0, self.allowed)
         # It was refused for those, too, whose answers were read before its own.
         beside = sum(answer > began for answer in self.answers)
         seconds = retry_after(exchange)
-        if self.unrelated or seconds == 0 or not self.open or began < self.since:
+        alone = self.probed and not self.under_way
+        if self.unrelated or seconds == 0 or not (self.open or alone) or began < self.since:
             # Sent before the limit was changed, or whatever it is.
             return
         seconds = QUIET if seconds is None else seconds
@@ -134,25 +147,31 @@ class Limit:
             observed = self._recent(now)
             self.rate_refused = min(self.rate, observed) if observed > 1 else self.rate
             self.rate = max(SLOWEST, min(DOWN * self.rate, MARGIN * self.rate_refused))
-        elif self.under_way or beside:
+        elif not alone and (self.under_way or beside):
             number = self.under_way + beside + 1
             fitting = number <= self.at_once < math.inf
             if fitting and now - self.abandoned < QUIET:
                 return
-            self.open, self.beside = False, beside
+            self.open, self.closed, self.probed, self.taken, self.beside = False, now, False, 0, beside
             # As many fitted before: others may use the server. Twice in a row it takes fewer.
             if not fitting or now - self.last < SETTLED:
                 self.at_once_refused = number
             return
         else:
             # Alone, it was refused for those before it.
-            observed = self._recent(now)
+            self.open, observed = True, self._recent(now)
             self.rate = min(MARGIN * (observed or GUESS), self.allowed)
             self.rate_refused, self.at_once, self.at_once_refused = observed or math.inf, math.inf, math.inf
         # Nothing is sent until the server may take requests again.
         self.waited += seconds
         self.due = now + seconds
         self._changed(self.due)
+
+    def _take(self, now: float) -> None:
+        """Limits requests at once to the number that was taken."""
+        self.open, self.at_once = True, max(1, self.taken - self.taken // 8)
+        # Others may be refused for the same reason.
+        self._changed(now + QUIET / 4 if self.at_once > 1 else now)
 
     def _recent(self, now: float) -> float:
         """The number of answers in the last second."""

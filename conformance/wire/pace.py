@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from conformance._text import count
-from conformance.wire.limits import Limit
+from conformance.wire.limits import QUIET, Limit
 from conformance.wire.messages import Exchange
 
 #: Minimum, first and maximum number of lanes.
@@ -113,9 +113,10 @@ class Pace:
                 while not self.fits(limit, number) and limit.changes == changes:
                     if self._clock() >= end:
                         return None
-                    self._change.wait(None if left is None else end - self._clock())
+                    most = end - self._clock() if limit.open else min(end - self._clock(), QUIET)
+                    self._change.wait(None if most == math.inf else most)
                 if limit.changes == changes:
-                    limit.under_way += number
+                    limit.begin(number)
                     return limit
 
     def fits(self, limit: Limit, number: int) -> bool:
@@ -123,7 +124,7 @@ class Pace:
         if not self._learns:
             return True
         under_way = sum(each.under_way for each in (self.overall, *self.own.values()))
-        return limit.fits(number) and (number > 1 or under_way < self.lanes)
+        return limit.fits(number, self._clock()) and (number > 1 or under_way < self.lanes)
 
     def leave(self, limit: Limit, exchange: Exchange, *, raced: bool = False) -> None:
         """Learns from the end of a request that counts for a limit."""

@@ -338,7 +338,8 @@ class CheckDefinition:
 
     `last`: it judges what the run has sent, after all other checks. `deep`: only deep runs have it, as it
     takes long lists. `waits`: it waits for seconds, so that it begins first and others run meanwhile; quick
-    runs leave it out. `early`: it fills a list that others read, so that lanes begin with it."""
+    runs leave it out. `early`: it fills a list that others read, or finds what others wait for, so that lanes
+    begin with it."""
 
     name: str
     function: CheckFunction

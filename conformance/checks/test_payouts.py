@@ -120,7 +120,7 @@ def _paid(
     return payee, person, paid, default
 
 
-@check("payout.race", "payout.insufficient-funds", "create.echo", ONE_CURRENCY)
+@check("payout.race", "payout.insufficient-funds", "create.echo", ONE_CURRENCY, early=True)
 def test_payouts_at_once(at: Check) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
     confirmed in further rounds. Each answer shows its own amount and note. Balances in other currencies do

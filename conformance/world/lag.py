@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -56,16 +57,17 @@ class Lag:
     ) -> T:
         """Reads with back-off until the result is good or time is up; returns the last result.
 
-        Reads once only after `in_vain` failed waits for the operation, of any run of the process, or after
-        `until` in Unix seconds, local clock, when a write must show. Waits for a resource to exist are
-        counted apart: an effect that never shows says nothing of them.
+        After `in_vain` failed waits for the operation, of any run of the process, reads for twice its longest
+        delay only, once if it has shown none; once only as well after `until` in Unix seconds, local clock,
+        when a write must show. Waits for a resource to exist are counted apart: an effect that never shows
+        says nothing of them.
         """
-        wait, result = (operation, good is exists), look()
-        if good(result) or self._in_vain[wait] >= in_vain:
+        wait, result, begun = (operation, good is exists), look(), time.monotonic()
+        enough = 2 * self._delays.get(operation, 0.0) if self._in_vain[wait] >= in_vain else math.inf
+        if good(result):
             return result
-        begun = time.monotonic()
         for pause in self.pauses():
-            if until is not None and time.time() > until:
+            if (until is not None and time.time() > until) or time.monotonic() - begun + pause > enough:
                 return result
             time.sleep(pause)
             result = look()

@@ -39,6 +39,24 @@ def test_a_late_write_is_waited_for_five_seconds() -> None:
         assert len(looks) == before + 1 + 1 + len(PAUSES)
 
 
+def test_what_is_known_to_show_late_is_waited_for_after_failed_waits() -> None:
+    """Or a server with a cache of one second is blamed for reads of it, once another rule has failed twice."""
+    lag = Lag()
+
+    def late() -> bool:
+        begun = time.monotonic()
+        return lag.eventually("listWallets", lambda: time.monotonic() - begun > 1, bool)
+
+    with hurried():
+        assert late()
+        for _ in range(MOST_IN_VAIN):
+            lag.eventually("listWallets", lambda: 1, lambda seen: False)
+        assert late()
+        begun = time.monotonic()
+        lag.eventually("listWallets", lambda: 1, lambda seen: False)
+        assert time.monotonic() - begun < 4
+
+
 def test_target_file_says_how_late_a_write_may_show() -> None:
     looks: list[int] = []
     lag = Lag(60)

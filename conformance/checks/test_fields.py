@@ -269,6 +269,11 @@ def test_longer_than_maximum(engine: DefectiveBodies, fields: Fields) -> Cases:
         )
 
 
+def _free_texts(operation: str) -> list[Field]:
+    fields = request_fields(operation)
+    return [field for field in fields if field.free and field.max_length is not None]
+
+
 @check("fields.max-length-accepted", "fields.other-scripts")
 def test_exactly_the_maximum(at: Check) -> None:
     """A field of exactly its maximum length, of non-ASCII letters where it is free text, is accepted and
@@ -281,6 +286,22 @@ def test_exactly_the_maximum(at: Check) -> None:
             value = longest(field)
             if value is not None:
                 _judge_longest(at, invalid, field, value)
+
+
+@check("fields.max-length", operations=tuple(filter(_free_texts, RULES["fields.max-length"].operations)))
+def test_longer_by_spaces(at: Check) -> None:
+    """A text of its maximum length with two spaces behind it may be taken without them; they count where the
+    answer shows them."""
+    for shape, fields in by_shape(_free_texts(at.operation.id)).items():
+        invalid = DefectiveBodies(at, shape)
+        for field in fields:
+            changes = {field.name: plain(field) + "  "}
+            answer = at.send(_call(at, invalid, changes), f"{field.name} of the maximum and two spaces")
+            value = answer.get(field.name)
+            if answer.succeeded and isinstance(value, str):
+                got = f"{len(value)} characters" if len(value) > (field.max_length or 0) else ""
+                expected = f"{field.name} of at most {field.max_length} characters, if not refused"
+                at.expect("fields.max-length", expected, got, answer)
 
 
 def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str) -> None:

@@ -50,6 +50,9 @@ faults["fields.max-length"] |= {
         lambda value, maximum: sum(map(str.isascii, value)) <= maximum,
         fields(lambda field: field.max_length is not None and not field.form),
     ),
+    "Spaces around a text do not count towards the maximum.": fitting(
+        lambda value, maximum: len(value.strip()) <= maximum, fillable
+    ),
     "A length is not looked at in one kind of request.": unchecked(
         "check_length", everywhere(limited), by_field=True
     ),

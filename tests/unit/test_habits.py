@@ -40,7 +40,7 @@ def test_a_late_write_is_waited_for_five_seconds() -> None:
 
 
 def test_what_is_known_to_show_late_is_waited_for_after_failed_waits() -> None:
-    """Or a server with a cache of one second is blamed for reads of it, once another rule has failed twice."""
+    """Or a server with a cache of one second is blamed for reads of it, once other rules failed twice."""
     lag = Lag()
 
     def late() -> bool:

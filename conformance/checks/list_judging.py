@@ -12,7 +12,15 @@ from conformance.checks.check import Check
 from conformance.contract.operations import item_fields
 from conformance.contract.traits import traits_of
 from conformance.judge import outcomes, paging
-from conformance.judge.comparison import MOVING, identifiers, objects, same, same_instant, show
+from conformance.judge.comparison import (
+    MOVING,
+    identifiers,
+    objects,
+    same,
+    same_instant,
+    sent_document,
+    show,
+)
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import (
@@ -207,7 +215,7 @@ def compared(at: Check, created: Mapping[str, Exchange], exchanges: Sequence[Exc
 
 def _as_created(name: str, value: Any, origin: Exchange) -> bool:
     """True if a list shows a member as the create answered it, or as it was sent."""
-    answered, sent = origin.get(name), origin.call.document
+    answered, sent = origin.get(name), sent_document(origin.call)
     if same(value, answered) or (name in sent and same(value, sent[name])):
         return True
     return name == "created" and same_instant(value, answered)

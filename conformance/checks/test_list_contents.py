@@ -23,7 +23,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
-from conformance.judge.comparison import objects
+from conformance.judge.comparison import objects, sent_document
 from conformance.judge.outcomes import Unclear
 from conformance.judge.paging import (
     count_of_pages,
@@ -320,7 +320,7 @@ def _with_children(at: Check, fixture: Account) -> Call:
     run, (beneficiary, destination, _) = at.run, fixture.payee
     paid = sum(
         str(each.operation) == "createPayout"
-        and each.call.document.get("payout_destination_id") == destination
+        and sent_document(each.call).get("payout_destination_id") == destination
         for each in list(run.accepted)
     )
     for _ in range(paid, _PAID):

@@ -21,7 +21,7 @@ from conformance.judge.comparison import (
     sent_document,
     show,
 )
-from conformance.judge.outcomes import Judgement, Unclear
+from conformance.judge.outcomes import Judgement, Unclear, unless_malformed
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import (
     DEFAULT_SIZE,
@@ -230,4 +230,5 @@ def shown_as_created(what: str, name: str, page: Exchange, origin: Exchange) -> 
         there = origin.get("id") in (identifiers(items) or ())
         reason = f"the list does not show {name if there else 'what was created'}"
         return expected, Unclear(reason, choice=there), page, origin
-    return expected, "" if _as_created(name, values[0], origin) else show(values[0]), page, origin
+    judgement = expected, "" if _as_created(name, values[0], origin) else show(values[0]), page, origin
+    return unless_malformed(judgement, (origin, name))

@@ -30,7 +30,7 @@ def judge_members(
     *,
     but: Iterable[str] = (),
     otherwise: Mapping[str, Any] | None = None,
-    shown_by: Iterable[Exchange] = (),
+    shown_by: Sequence[Exchange] = (),
 ) -> None:
     """Judges the documented members of an answer, described by its purpose or as `what`, except `but`, by
     their expected values, or by those of a second source (`otherwise`): where two sources disagree, either is
@@ -42,7 +42,10 @@ def judge_members(
     what = what or exchange.purpose
     for name in _judged(exchange, expected, but):
         other = (otherwise or {}).get(name, MISSING)
-        at.expect(rule, *outcomes.member(what, exchange, name, expected[name], other), *shown_by)
+        judgement = outcomes.member(what, exchange, name, expected[name], other)
+        at.expect(
+            rule, *outcomes.unless_malformed(judgement, *((each, name) for each in shown_by)), *shown_by
+        )
 
 
 def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str]) -> list[str]:

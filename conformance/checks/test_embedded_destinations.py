@@ -15,7 +15,7 @@ from conformance.contract.new_resources import stated
 from conformance.contract.traits import CHANGING
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
 from conformance.judge.hidden_numbers import mask_defect
-from conformance.judge.outcomes import Got, Unclear, memberless
+from conformance.judge.outcomes import Got, Unclear, memberless, unless_malformed
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
@@ -228,7 +228,7 @@ def _judge_destinations(
     if sum(destination.get("is_default") is True for destination in own) > 1:
         names.remove("is_default")  # What a second default does to the first is not shown.
     origins = {str(destination.get("id")): destination for destination in own}
-    for element in objects(answer.get("payout_destinations")):
+    for place, element in enumerate(objects(answer.get("payout_destinations"))):
         if (origin := origins.get(str(element.get("id")))) is None:
             continue
         body = origin.call.document
@@ -239,7 +239,9 @@ def _judge_destinations(
             if first not in (None, MISSING) and value is not MISSING:
                 good = any(alike(CREATE, name, value, each) for each in (first, known.get(name)))
                 expectation = f"{what}: a destination's {name} as it was created, {show(first)}"
-                at.expect(RULE, expectation, "" if good else show(value), answer, origin)
+                judgement = expectation, "" if good else show(value), answer, origin
+                shown_at = f"payout_destinations/{place}/{name}"
+                at.expect(RULE, *unless_malformed(judgement, (answer, shown_at), (origin, name)))
         for name in masks:
             if isinstance(origin.get(name), str):
                 expectation = f"{what}: a destination's {name}, which its create showed"

@@ -150,13 +150,14 @@ def was_changed(created: Exchange) -> bool:
 
 
 def broken_form(exchange: Exchange, name: str) -> Problem | None:
-    """Violation of a required format rule by a member of a 2xx answer; None without one.
+    """Violation of a required format rule by a member of a 2xx answer, or one within it, named as
+    `payout_destinations/0/iban`; None without one.
 
     Enumerations do not count: an unlisted value is wrong, but well-formed.
     """
     for problem in response_problems(exchange.operation or "", exchange.document):
         telling = RULES[problem.rule].level is Level.REQUIRED and problem.rule != "format.enum"
-        if telling and problem.pointer.split("/")[1:2] == [name]:
+        if telling and f"{problem.pointer}/".startswith(f"/{name}/"):
             return problem
     return None
 

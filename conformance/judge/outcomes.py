@@ -209,6 +209,16 @@ def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any 
     return expected, show(shows), exchange
 
 
+def unless_malformed(judgement: Judgement, *values: tuple[Exchange, str]) -> Judgement:
+    """A judgement; unclear where it does not hold and a value that it rests on, the member of an answer, has
+    a broken form, which the form's own rule judges."""
+    expected, got, *exchanges = judgement
+    for source, name in values if isinstance(got, str) and got else ():
+        if broken := comparison.broken_form(source, name):
+            return expected, Unclear(f"{source.purpose}: {name} {broken.message}", broken.rule), source
+    return expected, got, *exchanges
+
+
 def later(what: str, exchange: Exchange, name: str, earlier: Exchange) -> Judgement:
     """A timestamp in an answer is later than that in an earlier one."""
     text, before = exchange.get(name), earlier.get(name)

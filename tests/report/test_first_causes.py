@@ -51,6 +51,13 @@ _ROWS: list[_Row] = [
         "listWallets",
         {"http.negotiation": "listWallets"},
     ),
+    ("format.timestamp", "created epoch", "createWallet", {"list.complete": "listWallets"}),
+    (
+        "format.timestamp",
+        "created month 13",
+        "createVirtualAccount",
+        {"read.equals-create": "getVirtualAccount"},
+    ),
     ("tenancy.unknown-parent", "as if it were the caller's", "createAccount", {}),
     ("tenancy.payout-references", "without its prefix", "createPayout", {}),
     ("fields.address-types", "city list", "createBeneficiary", {}),

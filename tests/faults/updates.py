@@ -42,13 +42,6 @@ _OPTIONAL = [
     field.name for field in request_fields("updateBeneficiary") if not (field.required or field.choices)
 ]
 
-#: Fields of a beneficiary that are texts of no code and no list.
-_TEXTS = [
-    field.name
-    for field in request_fields("updateBeneficiary")
-    if field.type == "string" and not (field.code or field.choices)
-]
-
 
 def _but(*names: str) -> list[str]:
     """Returns the fields that a PATCH may contain, but some."""
@@ -313,36 +306,6 @@ faults["beneficiary.update-server-owned"] |= {
     ),
     "A PATCH that names members of the server is answered with a redirection.": refusing(
         "check_state", "303 moved moved", lambda ctx: {"id", "created"} & ctx.body.keys()
-    ),
-}
-
-_EMPTY: dict[str, Call] = {
-    "null": lambda value: value is None,
-    "an empty text": lambda value: value == "",
-    "either": lambda value: value in (None, ""),
-}
-
-faults["beneficiary.update-cleared"] |= {
-    "A PATCH with no value for a field is answered as if the field were left out.": adding(
-        "patched",
-        lambda ctx, record, value: {
-            name: record.get(name) for name, each in ctx.values.items() if value(each)
-        },
-        each=_EMPTY,
-    ),
-    "A PATCH of this field to null or an empty text leaves it as it was.": adding(
-        "patched",
-        lambda record, value: {value: record.get(value)},
-        lambda ctx, value: ctx.values.get(value, "not named") in (None, ""),
-        each=_TEXTS,
-    ),
-}
-
-faults["beneficiary.update-cleared"] |= {
-    "A PATCH of this field, which cannot be null, to null is answered as if it were left out.": seam(
-        "parse_body",
-        lambda usual, value: {name: each for name, each in usual().items() if (name, each) != (value, None)},
-        each=[field.name for field in request_fields("updateBeneficiary") if field.required],
     ),
 }
 

@@ -2,55 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conformance.checks import load_checks
-from conformance.contract.rules import RULES, Level
-from conformance.judge.cells import grouped
+from conformance.contract.rules import RULES
+from conformance.judge.invariants import INVARIANTS
 from conformance.judge.verdicts import Verdict
 from conformance.plugin.selection import Job, Scope
 from conformance.reference.behaviour import Behaviour
 from conformance.report.commands import again, reproduction
-from tests.faults.catalogue import Fault, load
-from tests.faults.harness import judge
+from tests.faults.harness import checks_of
 from tests.support.mistakes import AnySignature
 from tests.support.report_samples import judged
 from tests.support.running import run_against
 
-#: Number of faults of each area that are tried.
-PARTS = 2
 
-
-def sample() -> Iterator[Fault]:
-    """Yields faults of different kinds and operations from each area of rules, which break their own rule."""
-    areas = ((fault.area, fault) for fault in load() if not fault.member)
-    for number, faults in enumerate(grouped(areas).values()):
-        kinds = {fault.kind: fault for fault in faults if RULES[fault.rule].level is not Level.OPEN}
-        some = list(kinds.values())
-        for part in range(min(PARTS, len(some))):
-            yield some[(part * len(some)) // PARTS + number % max(1, len(some) // PARTS)]
-
-
-@pytest.mark.usefixtures("quiet")
-@pytest.mark.parametrize("fault", list(sample()), ids=lambda fault: fault.id[:80])
-def test_a_failure_comes_again(fault: Fault) -> None:
-    """By the checks that a run of its rule and operation selects."""
-    scope = Scope.parse([fault.rule], [fault.operation])
-    checks = [
-        (check, operation)
-        for check in load_checks().values()
-        for operation in check.operations
-        if scope.wants(Job(check, operation))
-    ]
-    for _ in range(3 if fault.rule.endswith("race") else 1):
-        # Scheduling on a busy machine decides if the requests of a race meet.
-        broken = judge(fault.make(), checks).broken
-        if (fault.rule, fault.operation) in broken:
-            return
-    pytest.fail(f"{fault.id}: {broken}")
+@pytest.mark.parametrize("rule", RULES)
+def test_the_command_selects_the_checks_by_which_each_fault_is_caught(rule: str) -> None:
+    """tests/test_faults.py catches faults by these checks, of a rule of every response by any other, too."""
+    for operation in RULES[rule].operations:
+        scope = Scope.parse([rule], [operation])
+        checks = checks_of(rule, operation)
+        if rule in INVARIANTS:
+            checks += [check for check in load_checks().values() if operation in check.operations]
+        left_out = [check.name for check in checks if not scope.wants(Job(check, operation))]
+        assert left_out == [], operation
 
 
 def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:

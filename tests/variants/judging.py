@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from conformance.checks.check import CheckDefinition
 from conformance.checks.presence import missing
@@ -29,16 +29,14 @@ class Judged:
     """Verdicts of the suite on a server.
 
     `blamed` has the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
-    them without a remedy on implemented operations, but where a check only had no occasion; `verdicts` are by
-    rule and operation, `requests` by check and operation, `sent` is the number of all requests.
+    them without a remedy on implemented operations, but where a check only had no occasion; `sent` is the
+    number of all requests.
     """
 
-    blamed: list[str] = field(default_factory=list)
-    inconclusive: list[tuple[str, str, str]] = field(default_factory=list)
-    incurable: list[tuple[str, str, str]] = field(default_factory=list)
-    verdicts: dict[tuple[str, str], Verdict] = field(default_factory=dict)
-    requests: dict[tuple[str, str], int] = field(default_factory=dict)
-    sent: int = 0
+    blamed: list[str]
+    inconclusive: list[tuple[str, str, str]]
+    incurable: list[tuple[str, str, str]]
+    sent: int
 
 
 def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> Run:
@@ -67,32 +65,19 @@ def judge(
     with hurried():
         run = new_run(variant)
         results = Ledger.of_catalogue(run.target)
-        requests = {}
         for check, operation in checks:
-            before = run.sent
             for cell in run_check(check, operation, run)[0]:
                 results.add(cell)
-            requests[check.name, operation] = run.sent - before
         for name, part in explored:
             for cell in EXPLORATIONS[name].judge(run, part, settings or FuzzSettings(1)):
                 results.add(cell)
-    judged = _judged(variant, run, results)
-    judged.requests = requests
-    return judged
-
-
-def _judged(variant: Variant, run: Run, results: Ledger) -> Judged:
-    verdicts = {cell.key: cell.verdict for cell in results.cells}
+    tallies = [tally for tally in run.invariants.tallies.values() if tally.broken]
     blamed = [
         f"{violation.check}: {cell.rule} on {cell.operation}: {violation.sentence}"
-        for cell in results.with_verdict(*BLAMED)
+        for cell in (*results.with_verdict(*BLAMED), *tallies)
         if cell.rule not in variant.breaks
         for violation in cell.violations
     ]
-    for (rule, operation), tally in run.invariants.tallies.items():
-        if tally.broken and rule not in variant.breaks:
-            verdicts[rule, operation] = Verdict.FAILED
-            blamed.append(f"{rule} on {operation}: {tally.violations[0].sentence}")
     cells = results.with_verdict(Verdict.INCONCLUSIVE)
     inconclusive = [(cell.rule, cell.operation, cell.summary) for cell in cells]
     incurable = [
@@ -100,4 +85,4 @@ def _judged(variant: Variant, run: Run, results: Ledger) -> Judged:
         for cell in cells
         if cell.unclear and not cell.decisive.remedy and not missing(run, cell.operation)
     ]
-    return Judged(blamed, inconclusive, incurable, verdicts, sent=run.sent)
+    return Judged(blamed, inconclusive, incurable, run.sent)

@@ -46,6 +46,11 @@ def test_each_mistake_in_a_new_field_is_caught_on_each_operation(tmp_path: Path)
     assert operations == {*EXTENSIONS["field"].operations}
 
 
+@pytest.mark.slow
+def test_each_mistake_in_new_lists_is_caught(tmp_path: Path) -> None:
+    assert len(_tried("lists", tmp_path, each=True)["wrong"]) > 70
+
+
 def test_a_new_rule_of_a_field_is_judged(tmp_path: Path) -> None:
     found = _tried("rule", tmp_path, each=True)
     for operation in EXTENSIONS["rule"].operations:

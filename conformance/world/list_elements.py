@@ -96,6 +96,9 @@ def _labelled(fixture: Account, create: str, plain: bool) -> Iterator[Element]:
     fixed = name in fixture.run.samples.over(OPERATIONS[create].resource)
     # The name of an account without a random part may also be that of an account of an earlier run.
     texts = list(label_texts(fixed=not TRAITS[create].shared))
+    if create not in _ROWS:
+        # No row has a long text.
+        texts.insert(0, texts.pop())
     sequence: list[Element] = []
     for position in itertools.count():
         sample, kind = fixture.body(create), rows.get(position, "")

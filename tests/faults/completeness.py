@@ -12,6 +12,7 @@ from .catalogue import Only, faults, seam, seams
 from .paging import LONG_LISTS
 from .resources import paid
 from .rows import (
+    LABELS,
     after,
     another,
     item,
@@ -31,7 +32,7 @@ _DESTINATIONS, _ACCOUNTS = ("listPayoutDestinations",), ("listAccounts",)
 
 
 def text_of(record: Record) -> str:
-    return str(record.get("name") or record.get("label") or "")
+    return str(next(filter(None, map(record.get, LABELS)), ""))
 
 
 #: Kind -> destinations of some kind.

@@ -9,13 +9,14 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.reference.context import Context
+from conformance.world.other_values import other_end
 from tests.specification import ADDRESS
 
 from .bodies import MONEY, OTHERS, asks
 from .catalogue import by_name, faults, seam
 from .formats import PAYMENTS, members
 from .races import NotAtomic, pause
-from .rows import adding, after, document, each_of, other, other_end, others, store
+from .rows import adding, after, document, each_of, other, others, store
 from .texts import LOSSES
 
 

@@ -12,11 +12,12 @@ from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
+from conformance.world.other_values import other_end
 
 from .catalogue import Call, Faulty, Only, Row, by_name, faults, refuse, seam, seams
 from .formats import PAYMENTS
 from .nonces import process
-from .rows import after, before, other, other_end, refusing, says, skipping, store
+from .rows import after, before, other, refusing, says, skipping, store
 from .tenancy import caller_is
 from .texts import CHANGES
 

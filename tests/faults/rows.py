@@ -9,7 +9,9 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
@@ -17,6 +19,9 @@ from tests.specification import ANSWERS
 from tests.support.overrides import with_document
 
 from .catalogue import Call, Error, Faulty, Row, by_name, refuse, seam, seam_of
+
+#: Texts of listed elements that clients choose: their names, labels and notes.
+LABELS = tuple(dict.fromkeys(TRAITS[name].free_text for name in OPERATION_SETS["create"]))
 
 
 def always(*_: Any) -> bool:
@@ -346,11 +351,6 @@ def says(document: Mapping[str, Any], kind: str) -> bool:
         return (document.get(part.removeprefix("no ")) is None) is part.startswith("no ")
 
     return all(map(holds, kind.split(", ")))
-
-
-def other_end(text: str) -> str:
-    """Returns a text with another last character."""
-    return text[:-1] + ("0" if text[-1] != "0" else "1")
 
 
 def other(name: str, value: Any) -> Any:

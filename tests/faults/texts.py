@@ -18,7 +18,7 @@ from tests.specification import ADDRESS
 from .catalogue import Only, Row, faults, seam
 from .paging import LONG_LISTS
 from .resources import free_texts
-from .rows import item
+from .rows import LABELS, item
 
 Change = Callable[[str], str | None]
 
@@ -252,10 +252,9 @@ _NOT_OF_WALLETS = (
 
 
 def _shown(self: Any, ctx: Context, shown: dict[str, Any], *_: Any) -> dict[str, Any]:
-    """Shows an element with a changed name or label."""
-    name = "name" if "name" in shown else "label"
-    text = shown.get(name)
-    return {**shown, name: self.value(text)} if isinstance(text, str) else shown
+    """Shows an element with a changed name, label or note."""
+    texts = {name: shown[name] for name in LABELS if isinstance(shown.get(name), str)}
+    return {**shown, **{name: self.value(text) for name, text in texts.items()}}
 
 
 # Account names are random, so none of them is such a text.

@@ -68,8 +68,8 @@ def main(name: str, each: bool = False) -> None:
     right = judge(Behaviour(), plan(rules, own)).ledger
     servers: dict[Any, Fault] = {}
     for fault in _wrong(extension):
-        key = fault.rule if name == "lists" else fault.description
-        if fault.operation in own and fault.description not in extension.idle:
+        key = fault.rule if name == "lists" and not each else fault.description
+        if fault.operation in own and extension.shows(fault.operation, fault.description):
             servers.setdefault((fault.operation if each or name == "lists" else "", key), fault)
     caught = {}
     for fault in servers.values():

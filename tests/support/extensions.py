@@ -22,7 +22,8 @@ class Extension:
 
     `changes`: file -> text that it has once -> text in its place; `files`: new file -> its document.
     Checks of `rules` (patterns) are run on `operations`. A new field is `member`; what nobody can see of the
-    field `like` is open for it, too. `idle` are sentences of servers that have no effect there."""
+    field `like` is open for it, too. `idle` are sentences of servers, some behind an operation and a colon,
+    that have no effect there, or none on what is judged."""
 
     changes: Mapping[str, Mapping[str, str]]
     rules: tuple[str, ...]
@@ -31,6 +32,10 @@ class Extension:
     member: str = ""
     like: str = ""
     idle: tuple[str, ...] = ()
+
+    def shows(self, operation: str, sentence: str) -> bool:
+        """True if a server of a sentence has an effect on an operation."""
+        return {sentence, f"{operation}: {sentence}"}.isdisjoint(self.idle)
 
     def written(self, folder: Path) -> Path:
         """Writes the extended contract to a folder, and returns that."""
@@ -163,7 +168,15 @@ _LISTS = Extension(
             },
         ),
     },
-    idle=("The last item of a page lacks its name or currency.",),
+    idle=(
+        "The last item of a page lacks its name or currency.",
+        # Nothing is added to what no create fills, and nothing is paid to a payout.
+        "listNotices: The total of a list is what it held when it was read first.",
+        "listPayouts: The total of a list counts its elements once for each payout.",
+        # Lists of which filters are not judged: no create fills them, or others add to them.
+        "Beside a filter size is ignored where page is not named.",
+        "A filtered list shows an element once for each payout.",
+    ),
 )
 
 EXTENSIONS = {"field": _FIELD, "rule": _RULE, "lists": _LISTS}

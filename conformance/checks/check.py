@@ -32,6 +32,7 @@ from conformance.judge import outcomes
 from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Demand, Got, Unclear, unusable
 from conformance.judge.verdicts import Inconclusive, NotApplicable
+from conformance.judge.waits import AGE
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
@@ -127,8 +128,10 @@ class Check:
 
     def be_patient(self, make: Callable[[], Call], purpose: str) -> None:
         """Spends the time that one rule has where it is run alone on requests, at most MANY, and on waiting:
-        what is forgotten after many, or after a while, shows then."""
-        end = time.monotonic() + self.run.patience
+        what is forgotten after many, or after a while, shows then. None where the rule is broken already."""
+        if any(cell.violations for cell in self.cells.values()):
+            return
+        end = time.monotonic() + (AGE if self.run.patience > 0 else 0.0)
         for _ in range(MANY):
             if time.monotonic() >= end:
                 break

@@ -289,8 +289,7 @@ def at_most_one(what: str, exchanges: Sequence[Exchange], *, authentication: boo
 
     Unusable answers do not count; with fewer than two usable ones it is unclear.
     """
-    how = "passed authentication" if authentication else "answered 2xx"
-    expected = f"{what}: at most one {how}"
+    expected = f"{what}: at most one {'passes authentication' if authentication else 'is answered 2xx'}"
     usable = [exchange for exchange in exchanges if not unusable(exchange)]
     if len(usable) < 2:
         return expected, Unclear("fewer than two of the requests were answered"), *exchanges
@@ -301,5 +300,5 @@ def at_most_one(what: str, exchanges: Sequence[Exchange], *, authentication: boo
         if (not each.refused_authentication and each.status != 425 if authentication else each.succeeded)
     ]
     if len(passed) > 1:
-        return expected, f"{len(passed)} {how}", *passed[:3]
+        return expected, f"{len(passed)} {'passed it' if authentication else 'were'}", *passed[:3]
     return expected, "", *exchanges

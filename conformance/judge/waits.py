@@ -12,6 +12,10 @@ from conformance._records import Count, says
 #: Seconds from which on an answer is waited for.
 SLOW = 1.0
 
+#: Seconds that a run of one rule on one operation spends on what shows by chance, and on what shows after a
+#: time.
+PATIENCE, AGE = 30.0, 90.0
+
 #: What is waited for after a status, by the status.
 LIMITS = {429: "a rate limit (429)", 503: "the server, which was out of service (503)"}
 

@@ -22,8 +22,8 @@ from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, Verdict
+from conformance.judge.waits import PATIENCE
 from conformance.plugin.selection import Job, Scope
-from conformance.report.commands import PATIENCE
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 from conformance.world.calls import renewed

@@ -19,9 +19,6 @@ from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.report.document import Document
 from conformance.report.evidence import page_exchanges
 
-#: Seconds that a run of one rule on one operation spends on what shows by chance, or after a time.
-PATIENCE = 30.0
-
 #: Maximum length of a body in a command, in characters; a longer one is a file beside the report.
 BODY = 1000
 

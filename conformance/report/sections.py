@@ -10,8 +10,9 @@ from conformance._text import count, duration, listed, one_line, visible
 from conformance.contract.rules import Rule
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
+from conformance.judge.waits import AGE
 from conformance.report.causes import triggers
-from conformance.report.commands import PATIENCE, reproduction
+from conformance.report.commands import reproduction
 from conformance.report.document import CauseRecord, Document
 from conformance.report.evidence import parted, probe, sections_of
 from conformance.report.verdict import gating, name_of
@@ -208,7 +209,7 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
     )
     if age := _age(violation, document):
         yield Fact(
-            "takes", f"{duration(age)} between the requests: the command waits {duration(PATIENCE)} at most"
+            "takes", f"{duration(age)} between the requests: the command waits {duration(AGE)} at most"
         )
     yield from _further(document, cause)
     if NAMES < len(cause.cells) < len(document.operations):
@@ -238,7 +239,7 @@ def _age(violation: Violation, document: Document) -> float:
         if name.lower() in _REPEATED
     )
     age = max((max(each) - min(each) for each in times.values()), default=0.0)
-    return age if age > PATIENCE else 0.0
+    return age if age > AGE else 0.0
 
 
 #: Headers that only a repetition shares with its original.

@@ -7,10 +7,10 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.judge.verdicts import Verdict
+from conformance.judge.waits import PATIENCE
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from conformance.report.commands import PATIENCE
 from tests.faults.catalogue import refusal, refuse
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried

@@ -186,6 +186,10 @@ def test_value_outside_the_enumeration(engine: DefectiveBodies, fields: Fields) 
         yield from engine.wrong("fields.enum", field, wrong, '"{}"')
 
 
+#: Kind of code -> one that a server takes, unless the target file names others.
+PLAIN_CODES = {"country": "US", "currency": "USD"}
+
+
 def _of_fiat(engine: DefectiveBodies, fields: Fields) -> Fields:
     """Returns the fields with codes of ISO standards: wallets have no fiat currency."""
     return [field for field in fields if field.code != "currency" or engine.shape != "wallet"]
@@ -208,6 +212,24 @@ def test_malformed_country_code(engine: DefectiveBodies, fields: Fields) -> Case
 def test_malformed_currency_code(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body whose fiat currency code is not three letters is refused; wallets have none."""
     return _codes(engine, fields)
+
+
+@check("fields.country-code", "fields.currency-code")
+def test_code_with_a_line_feed(at: Check) -> None:
+    """A code with a line feed behind it, which `$` of many regular expressions lets by, may be taken without
+    that; an answer shows letters alone."""
+    coded = [field for field in request_fields(at.operation.id) if field.code]
+    for shape, fields in by_shape(coded).items():
+        invalid = DefectiveBodies(at, shape)
+        for field in _of_fiat(invalid, fields):
+            code = invalid.valid().get(field.name) or PLAIN_CODES[field.code]
+            answer = at.send(_call(at, invalid, {field.name: f"{code}\n"}), f"{field.name} with a line feed")
+            value = answer.get(field.name)
+            if answer.succeeded and isinstance(value, str):
+                got = "" if value.isalpha() else show(value)
+                at.expect(
+                    f"fields.{field.code}-code", f"{field.name} of letters, if not refused", got, answer
+                )
 
 
 #: Rules whose rows have examples of what they exclude.

@@ -217,6 +217,7 @@ faults["fields.country-code"] |= {
         one_letter=r"[A-Z]",
         two_characters=r"[A-Z0-9]{2}",
         two_digits=r"[0-9]{2}",
+        line_feed=r"[A-Z]{2}\n",
     ),
     "A country code is not looked at in one kind of request.": unchecked(
         "check_country",
@@ -234,6 +235,7 @@ faults["fields.currency-code"] |= {
         four_letters=r"[A-Z]{4}",
         three_characters=r"[A-Z0-9]{3}",
         three_digits=r"[0-9]{3}",
+        line_feed=r"[A-Z]{3}\n",
     )
 }
 

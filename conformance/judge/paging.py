@@ -278,8 +278,8 @@ def same_each_time(what: str, pages: Sequence[Page], *, moving: bool = False) ->
             return (
                 what,
                 f"other elements, or another order, at read {at + 1} of {len(shows)}",
-                pages[0].exchange,
                 pages[at].exchange,
+                pages[0].exchange,
             )
     return what, "", *(page.exchange for page in pages)
 

@@ -44,7 +44,7 @@ class _Row:
         wide before narrow, the form of answers before what checks find in them."""
         worst, level = self.rule in (WORST, UNBUILT), ALL_RULES[self.rule].level
         severity = not worst, level is not Level.REQUIRED, self.known, bool(self.follows)
-        return *severity, -len(self.cells), self.rule not in INVARIANTS
+        return *severity, -len(self.cells), not self.rule.startswith("format.")
 
     def on(self, operation: str, looked: Collection[tuple[str, str]]) -> list[Violation]:
         """Its violations on an operation, or on others where the run, as a quick one, did not look there;

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from conformance._options import OPTIONS, Effort, words
+from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.report.document import Document
@@ -59,6 +60,9 @@ def reproduction(cell: Cell, options: Mapping[str, str], seed: int | None) -> st
         command += words("fuzz-examples", examples) + words("fuzz-time", options.get("fuzz-time"))
     elif options.get("effort") == Effort.DEEP:
         command += words("effort", options["effort"])
+    if ALL_RULES[cell.rule].level is Level.IMPLIED:
+        # A warning would end it with 0.
+        command += words("fail-on", Level.IMPLIED)
     command += words("seed", seed) if seed is not None else []
     return shlex.join([*command, *_server(options)])
 

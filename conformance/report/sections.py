@@ -262,7 +262,9 @@ def _further(document: Document, cause: Cause) -> Iterator[Fact]:
     def line(violation: Violation) -> str:
         sent, expected = probe(violation, document.exchanges)
         texts = {"sent": sent, "expected": "" if expected == usual[1] else expected, "got": violation.got}
-        return "; ".join(f"{label} {one_line(visible(text), 160)}" for label, text in texts.items() if text)
+        return "; ".join(
+            f"{label} {one_line(visible(text), 160).rstrip('.')}" for label, text in texts.items() if text
+        )
 
     firsts: dict[str, list[str]] = {}
     rest: dict[str, list[str]] = {}

@@ -70,6 +70,11 @@ def test_the_command_of_a_failure_has_what_decides_about_it(
     assert reproduction(cell, options, 7) == alone + words
 
 
+def test_the_command_of_a_warning_fails_as_well() -> None:
+    cell = judged("payout.race", "createPayout", Verdict.WARNING)
+    assert reproduction(cell, {}, 7).endswith("--operation createPayout --fail-on implied --seed 7")
+
+
 @pytest.mark.parametrize(
     ("options", "command"),
     [

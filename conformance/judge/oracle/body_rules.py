@@ -5,8 +5,9 @@ Judged from the bytes alone, never from the intent of the generator, which shrin
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Any
 
@@ -27,6 +28,10 @@ UNSTATED_LENGTH = 100
 
 #: Members of an address that are free text.
 FREE_ADDRESS = frozenset({"address_line", "city"})
+
+
+#: Maximum bytes of a body whose judgement is kept for a while.
+REMEMBERED = 4096
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,25 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
             # Open: may count as an empty object.
             return BodyVerdict()
         return BodyVerdict([Reason("body.malformed", "an empty body")])
+    # A body is judged before it is sent, and with its answer.
+    verdict = replace((_read if len(body) <= REMEMBERED else _read.__wrapped__)(operation, body))
+    document = verdict.document
+    if document is not None and not verdict.refusals and valid is not None:
+        verdict.plain = _plain_document(operation, document, valid)
+        verdict.longest = next(
+            (
+                field.name
+                for field in request_fields(operation)
+                if isinstance(document.get(field.name), str) and len(document[field.name]) == field.max_length
+            ),
+            "",
+        )
+    return verdict
+
+
+@functools.lru_cache(256)
+def _read(operation: str, body: bytes) -> BodyVerdict:
+    """Judges a body by what it says alone."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -96,19 +120,7 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
         return BodyVerdict([Reason("body.malformed", "a body that is not JSON")])
     if not isinstance(document, dict):
         return BodyVerdict([Reason("body.malformed", "a body that is not a JSON object")])
-    refusals = list(_refusals(operation, document))
-    verdict = BodyVerdict(refusals, document=document)
-    if not refusals and valid is not None:
-        verdict.plain = _plain_document(operation, document, valid)
-        verdict.longest = next(
-            (
-                field.name
-                for field in request_fields(operation)
-                if isinstance(document.get(field.name), str) and len(document[field.name]) == field.max_length
-            ),
-            "",
-        )
-    return verdict
+    return BodyVerdict(list(_refusals(operation, document)), document=document)
 
 
 # ---------------------------------------------------------------------- refusals

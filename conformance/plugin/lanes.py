@@ -74,7 +74,8 @@ class Jobs(Protocol):
 
 class OneLane:
     """Runs each job where pytest asks for its outcome, so inside its test. Only checks that wait begin
-    before, with the steps up to their first wait, so that their waits pass while others run."""
+    before, with the steps up to their first wait, and go on before another job once it is over: at the end of
+    a long run, what they asked for in time would be too old."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -85,13 +86,20 @@ class OneLane:
     def begin(self, jobs: Mapping[str, Job]) -> None:
         for nodeid, job in jobs.items():
             if job.judged.waits:
-                steps = self._worker.steps(job)
-                try:
-                    self._waiting[nodeid] = time.monotonic() + next(steps), steps
-                except StopIteration as end:
-                    self._ended[nodeid] = end.value
+                self._step(nodeid, self._worker.steps(job))
+
+    def _step(self, nodeid: str, steps: Steps[JobOutcome]) -> None:
+        """Runs a job up to its next wait, or its end."""
+        try:
+            self._waiting[nodeid] = time.monotonic() + next(steps), steps
+        except StopIteration as end:
+            self._ended[nodeid] = end.value
 
     def outcome(self, nodeid: str, job: Job) -> JobOutcome:
+        for other, (due, steps) in [*self._waiting.items()]:
+            if due <= time.monotonic():
+                del self._waiting[other]
+                self._step(other, steps)
         if nodeid in self._ended:
             return self._ended.pop(nodeid)
         due, steps = self._waiting.pop(nodeid, (0.0, self._worker.steps(job)))

@@ -48,7 +48,5 @@ def test_every_fault_has_a_name_of_its_own_and_says_what_is_wrong() -> None:
         assert set(fault.also) <= set(RULES), fault.id
 
 
-@pytest.mark.parametrize("rule", INVARIANTS)
-def test_passive_rules_are_required_or_implied_and_have_faults(rule: str) -> None:
-    assert RULES[rule].level is not Level.OPEN
-    assert any(fault.rule == rule for fault in load())
+def test_rules_of_every_response_are_judged() -> None:
+    assert [rule for rule in INVARIANTS if RULES[rule].level is Level.OPEN] == []

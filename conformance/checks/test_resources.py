@@ -34,7 +34,7 @@ from conformance.world.known_lists import large_list
 from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import with_all_texts
-from conformance.world.text_turns import places, turns, with_texts
+from conformance.world.text_turns import places, stands_for_nothing, turns, with_texts
 
 #: Rules of the format of any answer.
 FORMATS = (
@@ -270,7 +270,9 @@ def test_texts_of_all_kinds(at: Check) -> None:
     for number, texts in enumerate(turns(operation), 1):
         what = f"created with letters and signs of all kinds, set {number}"
         fixture = created_in(at.run, operation)
-        send_with_texts(at, fixture, with_all_texts(fixture, operation), texts, what)
+        # That of an individual may be null.
+        shape = "individual with company_name" if stands_for_nothing(texts) else "business"
+        send_with_texts(at, fixture, with_all_texts(fixture, operation, shape), texts, what)
     at.not_exercised("create.echo", "the server takes none of the texts")
 
 
@@ -290,7 +292,8 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
         patches: list[Body] = []
         for body in with_texts(operation, plain, texts):
             patch = {name: value for name, value in body.items() if value != plain[name]}
-            patches.append(patch | ({"beneficiary_type": "business"} if "company_name" in patch else {}))
+            kind = "individual" if stands_for_nothing(texts) else "business"
+            patches.append(patch | ({"beneficiary_type": kind} if "company_name" in patch else {}))
         answer = person.patch_any(patches, what) if patches else None
         if answer is None or not answer.succeeded:
             continue

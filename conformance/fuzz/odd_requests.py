@@ -25,6 +25,7 @@ from conformance.world.case import Case
 from conformance.world.corpora import amounts, headers, ids, odd_bodies, query_strings, texts, values
 from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.dates import DATES
+from conformance.world.corpora.member_names import spellings
 
 #: Forms of an Idempotency-Key; those of a new UUID are made as they are drawn.
 KEYS: tuple[Callable[[], str | None], ...] = (
@@ -149,12 +150,19 @@ def _values(field: fields.Field, valid: ValidBody) -> list[Sequence[Any]]:
 
 
 def _members(valid: ValidBody) -> SearchStrategy[bytes]:
-    """The valid body with one member added: the server's own, one that nobody knows, or odd JSON."""
+    """The valid body with one member added (the server's own, one that nobody knows, or odd JSON) or under
+    another name."""
     body = to_json(valid.body)[:-1] + b"," * bool(valid.body)
     own = [(name, value) for name, corpora in texts.SERVER_OWNED.items() for value in values(corpora)]
     unknown = st.tuples(st.sampled_from(UNKNOWN_NAMES), st.sampled_from(("x", None, 1)))
     added = (st.sampled_from(own) | unknown).map(lambda pair: as_bytes({**valid.body, pair[0]: pair[1]}))
-    return added | st.sampled_from(values(odd_bodies.MEMBERS)).map(lambda member: body + member + b"}")
+    renamed = [
+        as_bytes({other if each == name else each: value for each, value in valid.body.items()})
+        for name in valid.body
+        for other in spellings(name)
+    ]
+    odd = st.sampled_from(values(odd_bodies.MEMBERS)).map(lambda member: body + member + b"}")
+    return st.one_of(added, odd, *([st.sampled_from(renamed)] if renamed else ()))
 
 
 def _spoilt(valid: ValidBody) -> SearchStrategy[bytes]:

@@ -66,13 +66,13 @@ def accepts(run: Run, operation: str, shape: str = SAMPLE) -> bool:
     return True
 
 
-def with_all_texts(fixture: Account, operation: str) -> Body:
-    """A new body with every free text: of a business for a beneficiary, where the server accepts one and the
-    target file sets neither type nor company."""
+def with_all_texts(fixture: Account, operation: str, shape: str = "business") -> Body:
+    """A new body with every free text: for a beneficiary of a shape that has a company_name, where the server
+    accepts it and the target file sets neither type nor company."""
     fixed = fixture.run.samples.over("beneficiary").keys()
     if TRAITS[operation].creates == "beneficiary" and not BUSINESS.keys() & fixed:
-        business = accepts(fixture.run, operation, "business")
-        return accepted_body(fixture, operation, "business" if business else SAMPLE)
+        known = accepts(fixture.run, operation, shape)
+        return accepted_body(fixture, operation, shape if known else SAMPLE)
     return fixture.body(operation)
 
 

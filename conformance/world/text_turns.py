@@ -11,14 +11,14 @@ from typing import Any
 
 from conformance.contract.fields import documented, request_fields
 from conformance.world.corpora import values
-from conformance.world.corpora.stored_texts import LONG, STORED
+from conformance.world.corpora.stored_texts import LONG, STORED, WORDS
 from conformance.world.samples import Body, digits, marker
 
 #: A field and, in an address, its member; else "".
 Place = tuple[str, str]
 
 #: Texts that each field gets: the most telling ones.
-TEXTS: tuple[str, ...] = values(STORED[:15])
+TEXTS: tuple[str, ...] = values(STORED[:20])
 
 #: Members of an address that are free texts.
 _ADDRESS_MEMBERS = ("address_line", "city", "region", "postal_code")
@@ -63,6 +63,11 @@ def at(body: Mapping[str, Any], place: Place) -> str | None:
     if place[1]:
         value = value.get(place[1]) if isinstance(value, Mapping) else None
     return value if isinstance(value, str) else None
+
+
+def stands_for_nothing(texts: Mapping[Place, str]) -> bool:
+    """True for texts of a turn that some servers take for no value, which a required field cannot have."""
+    return not set(texts.values()) - {"0", *values(WORDS)}
 
 
 def turns(operation: str) -> Iterator[dict[Place, str]]:

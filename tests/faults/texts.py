@@ -37,6 +37,11 @@ def of_category(category: str) -> Change:
     return lambda text: "".join(letter for letter in text if unicodedata.category(letter) != category)
 
 
+def nothing(word: str) -> Change:
+    """Returns the change that takes a word for no value."""
+    return lambda text: None if text == word else text
+
+
 #: Changes of whole texts and of single characters, as servers make them to all texts.
 EVERYWHERE: dict[str, Change] = {
     "question marks": lambda text: text.encode("ascii", "replace").decode(),
@@ -94,6 +99,7 @@ ONE_KIND: dict[str, Change] = {
     "words begin with capitals": lambda text: text.title() if re.fullmatch('[a-z "]{12,}', text) else text,
     "JSON is an object": lambda text: "[object Object]" if text.startswith("{") else text,
     "it ends before an astral character": lambda text: re.split("[\U00010000-\U0010ffff]", text)[0] or "?",
+    **{f"{word} is no value": nothing(word) for word in ("undefined", "None", "none", "NULL", "nil")},
     "a date is a time": lambda text: f"{text}T00:00:00Z" if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else text,
 }
 
@@ -190,8 +196,7 @@ def _of_one_kind(operation: str) -> Iterator[tuple[str, str]]:
             if kind not in _TO_NOTHING and (place, kind) != ("name", "true is 1"):
                 yield place, kind
     for name, field in texts.items():
-        # A field of another body than the sample gets no word for nothing.
-        if not field.required and not field.shape:
+        if not field.required:
             yield from ((name, kind) for kind in _TO_NOTHING)
 
 

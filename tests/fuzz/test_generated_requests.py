@@ -78,6 +78,13 @@ class WantsTitles(Behaviour):
         super().check_together(ctx)
 
 
+class AnyLetterCase(Behaviour):
+    """Reads names of members in any letter case."""
+
+    def parse_body(self, ctx: Any) -> dict[str, Any]:
+        return {name.lower(): value for name, value in super().parse_body(ctx).items()}
+
+
 class AlwaysTwice(Behaviour):
     """Creates a resource before it refuses the request."""
 
@@ -98,6 +105,8 @@ class AlwaysTwice(Behaviour):
         (NegativeAmounts, "createPayin", "fields.payin-amount-positive", 'amount "-0": a refusal'),
         (NoNul, "createVirtualAccount", "http.no-server-error", '`currency` "\\u0000"'),
         (WantsTitles, "createBeneficiary", "fields.accepts-valid", "without `title`"),
+        (AnyLetterCase, "createVirtualAccount", "fields.required", "a body without currency"),
+        (AnyLetterCase, "updateBeneficiary", "beneficiary.update", "expected as before `"),
         (
             AlwaysTwice,
             "createVirtualAccount",

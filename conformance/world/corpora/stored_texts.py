@@ -14,6 +14,17 @@ MIXED = (
     "\u0001\u007f\u0085&amp;&lt;%41\\u0041${a}{{b}}%s%%'."
 )
 
+#: Words that some servers take for no value.
+WORDS = (
+    Value("null", "a word of JSON"),
+    Value("n/a", "what people write for nothing"),
+    Value("NULL", "a word of SQL"),
+    Value("None", "a word of Python"),
+    Value("undefined", "a word of JavaScript"),
+    Value("nil", "a word of Ruby and Go"),
+    Value("none", "a word of lists to choose from"),
+)
+
 #: Texts of at most 100 characters.
 STORED = (
     Value("{word}" + MIXED, "a few signs of each kind"),
@@ -21,7 +32,6 @@ STORED = (
     Value('"conformance {word}"', "small letters, with quotes around them"),
     Value('{"a": [{digits}]}', "a JSON object"),
     Value("2{year}-01-31", "a date"),
-    Value("null", "a word of JSON"),
     Value("=1+{digits}", "a formula"),
     Value("{word}\nLF\r\nCR LF\rCR\tTab.", "ends of lines of three systems, and a tab"),
     Value(
@@ -29,7 +39,6 @@ STORED = (
         "@ # : ; , ! ? * = + _ ( ) [ ] | ~ ^ $.",
         "typography, signs of the keyboard and two spaces",
     ),
-    Value("n/a", "what people write for nothing"),
     Value("0", "a number that is false"),
     Value(
         "a\u200bb\u200cc\u200dd\u200ee\u200ff\u202eg\u202ch\u00adi\ufeffj\u2028k\u2029l\ue000\ufffd {word}.",
@@ -38,12 +47,12 @@ STORED = (
     Value("a\u0001b\u0008c\u000bd\u001be\u001ff\u007fg\u0080h\u0085i\u009fj {word}.", "control characters"),
     Value("{word} &amp; &#39; &lt;b&gt; %41 \\n \\u0041 ${a} {{b}} <i> '' \\'.", "escapes and templates"),
     Value("true", "a boolean"),
+    *WORDS,
     Value("-", "a hyphen"),
     Value("conformance {word}", "small letters only"),
     Value('"{word}"', "quotes around it"),
     Value("CONFORMANCE {digits}", "capitals only"),
     Value("2{year}-01-31T12:30:00+02:00", "a timestamp with an offset"),
-    Value("None", "a word of Python"),
     Value("false", "a boolean that is false"),
     Value("yes", "a boolean of YAML"),
     Value("@{word}", "a formula of a function"),
@@ -53,7 +62,6 @@ STORED = (
     Value("NaN", "no number"),
     Value("https://example.com/{word}?a=b&c=d#e", "a URL"),
     Value("{word}@EXAMPLE.org", "an e-mail address"),
-    Value("undefined", "a word of JavaScript"),
     Value("-{digits}", "a negative number"),
     Value("+{digits}", "a number with a plus sign"),
     Value("1e{digits}", "a number beyond a double"),
@@ -61,9 +69,7 @@ STORED = (
     Value("{}", "an empty JSON object"),
     Value("#{word}", "a hash sign before it"),
     Value("'{word}'", "apostrophes around it"),
-    Value("nil", "a word of Ruby and Go"),
     Value("no", "a false boolean of YAML"),
-    Value("NULL", "a word of SQL"),
     Value("TRUE", "a boolean in capitals"),
     Value("{word} Inc.", "a full stop at its end"),
     Value("0x{digits}", "a hexadecimal number"),

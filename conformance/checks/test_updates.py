@@ -105,11 +105,12 @@ def test_updates_build_on_one_another(at: Check) -> None:
 
 @check("beneficiary.update")
 def test_update_of_a_disabled_beneficiary(at: Check) -> None:
-    """A PATCH of a disabled beneficiary is refused, or changes the given members and leaves it disabled, in
-    its answer and in a later read."""
+    """A PATCH of a disabled beneficiary is refused, or changes the given members alone and leaves it
+    disabled, in its answer and in a later read: one of most fields, and one of the others."""
     rule, what = "beneficiary.update", "a PATCH of a disabled beneficiary"
     fixture = at.account(fresh=True)
-    person = Beneficiary(at, fixture)
+    shape = "individual with company_name"
+    person = Beneficiary(at, fixture, accepted_body(fixture, "createBeneficiary", shape))
     disabled = person.disable("a beneficiary is disabled")
     look = person.read_until("the disabled beneficiary", {"status": "disabled"}, ())
     for each in (disabled, look):
@@ -118,15 +119,24 @@ def test_update_of_a_disabled_beneficiary(at: Check) -> None:
             reason = f"a beneficiary cannot be disabled: {each.purpose} was answered {shows}"
             at.unclear(rule, reason, disabled, cause="beneficiary.disable")
             return
-    answer = person.patch_any([new_values(fixture), {"note": samples.marker()}], what)
-    if not answer.succeeded:
+    values = new_values(fixture)
+    others = {"company_name": f"Deluxe {samples.marker()}", "country_code": abroad(values)}
+    most = {name: value for name, value in values.items() if name not in others}
+    each_alone = [{name: value} for name, value in others.items()]
+    expected, moved = document(look), MOVING - {"status"}
+    known = {**person.stated, "status": "disabled"}
+    accepted = False
+    for tries in ([most, {"note": samples.marker()}], [others, *each_alone]):
+        answer = person.patch_any(tries, what)
+        if not answer.succeeded:
+            continue
+        accepted, body = True, answer.call.document
+        expected, known = {**expected, **body}, {**known, **body, **normalized(body)}
+        later = person.read_until(f"the beneficiary after {what}", expected, moved, otherwise=known)
+        for each in (answer, later):
+            judge_members(at, rule, each, expected, but=moved, otherwise=known)
+    if not accepted:
         at.not_exercised(rule, f"{what} was answered {answer.described()}")
-        return
-    body = answer.call.document
-    expected, known = {**body, "status": "disabled"}, normalized(body)
-    later = person.read_until(f"the beneficiary after {what}", expected, (), otherwise=known)
-    for each in (answer, later):
-        judge_members(at, rule, each, expected, otherwise=known)
 
 
 @check("refusal.changes-nothing", "beneficiary.update", operations=("updateBeneficiary",))

@@ -11,7 +11,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.support.overrides import with_header
 
-from .catalogue import faults
+from .catalogue import Only, faults
 from .harness import NO_ANSWER
 from .rows import MISSING, each_of, refusing, shown_as, succeeded, together, turn, where
 from .signatures import body_forms
@@ -65,6 +65,17 @@ faults["http.content-type"] |= {
                 "of other errors": lambda status: status in (400, 403, 404, 409, 422),
             },
         ),
+    ),
+    "A refusal of one status is not declared as application/json.": where(
+        "finish",
+        lambda response, value: response.status == value,
+        lambda response: with_header(response, b"content-type", b"text/html; charset=utf-8"),
+        each={
+            "403": 403,
+            "404": 404,
+            "409": Only(409, OPERATION_SETS["create"]),
+            "422": Only(422, OPERATION_SETS["body"]),
+        },
     ),
     "The answer to a repeated POST is not declared as application/json.": where(
         "finish",

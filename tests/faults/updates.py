@@ -116,7 +116,7 @@ faults["beneficiary.update"] |= {
             "where it was null": _OPTIONAL,
             "among several": fields_of_beneficiary(),
             # No check names the others in a PATCH of one.
-            "of a disabled one": _but("beneficiary_type", "company_name", "country_code"),
+            "of a disabled one": _but("beneficiary_type"),
             "of a business": _but("country_code"),
             "of one that has destinations": "last_name",
         },
@@ -124,6 +124,19 @@ faults["beneficiary.update"] |= {
     "A PATCH of this field empties company_name.": patching(
         {"company_name": None},
         {"alone": _but("company_name")},
+    ),
+    "A PATCH of a disabled beneficiary empties or resets what it does not name.": adding(
+        "patched",
+        lambda ctx, value: value,
+        lambda ctx, record, value: record["status"] == "disabled" and not value.keys() & ctx.values.keys(),
+        each={
+            "company_name": {"company_name": None},
+            "first_name": {"first_name": "Deleted"},
+            "email": {"email": "deleted@example.com"},
+            "tax_id": {"tax_id": None},
+            "country_code": {"country_code": "AQ"},
+            "beneficiary_type": {"beneficiary_type": "business", "company_name": "Deleted"},
+        },
     ),
     "A PATCH changes what it does not name.": adding(
         "patched",

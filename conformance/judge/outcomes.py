@@ -272,18 +272,6 @@ def same_among_accepted(what: str, exchanges: Sequence[Exchange]) -> Judgement:
     return expected, "", *exchanges
 
 
-def unchanged(what: str, before: Exchange, after: Exchange, but: Sequence[str] = ()) -> Judgement:
-    """Two reads of a resource show the same documented members, except those of `but`."""
-    expected = f"{what}: nothing changed"
-    for look in (before, after):
-        if not look.succeeded or memberless(look):
-            return expected, Unclear(f"{look.operation} was answered {look.described()}"), look
-    changed = differences(after.operation or "", after.document, before.document, but=but)
-    pairs = [(name, *told_apart(show(was), show(now))) for name, now, was in changed]
-    got = "; ".join(f"{name or 'the answer'} {was} is now {now}" for name, was, now in pairs)
-    return expected, got, after, before
-
-
 def at_most_one(what: str, exchanges: Sequence[Exchange], *, authentication: bool = False) -> Judgement:
     """At most one of the exchanges is answered 2xx, or passes authentication.
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.contract.documents import unusable
+from conformance.contract.field_values import UNASSIGNED_CODES
 from conformance.contract.operations import OPERATIONS, item_fields, response_schema
 
 #: Fields whose values a server may require to be unique.
@@ -68,6 +70,9 @@ def request_fields(operation: str) -> tuple[Field, ...]:
     schema = OPERATIONS[operation].request_schema or {}
     whole = OPERATIONS[operation].traits.subset_of
     required = OPERATIONS[whole or operation].required_fields
+    for name, described in schema.get("properties", {}).items():
+        if (code := described.get("x-code", "")) not in ("", *UNASSIGNED_CODES):
+            raise unusable(f"openapi.yaml names {code} as the x-code of {name}, which is no kind of code")
     return tuple(
         Field(
             name,

@@ -88,6 +88,10 @@ _WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
         "operations.yaml names names (of createAccount), which openapi.yaml has not",
     ),
     "of a list of paths": (_changed("openapi.yaml", "paths: [1]"), "openapi.yaml at /paths is an array of 1"),
+    "of an unknown kind of code": (
+        _replaced("openapi.yaml", "x-code: country", "x-code: planet"),
+        "openapi.yaml names planet as the x-code of country_code, which is no kind of code",
+    ),
     "of an operation without an answer": (
         _replaced("openapi.yaml", "        2XX:", "        3XX:"),
         "openapi.yaml at /paths/~1v1~1customers~1{customer_id}~1accounts/post/responses/2XX is missing",

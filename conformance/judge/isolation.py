@@ -74,8 +74,9 @@ class Isolation:
 
 
 def _malformed(exchange: Exchange, name: str) -> bool:
-    """True if a member of this name breaks the form of ids, which does not say whose it is."""
-    problems = response_problems(exchange.operation or "", exchange.document)
+    """True if a member of this name breaks the form of ids, which does not say whose it is; never in the
+    answer to a request that is of no operation."""
+    problems = response_problems(exchange.operation, exchange.document) if exchange.operation else []
     return any(each.pointer.rpartition("/")[2] == name for each in problems)
 
 

@@ -41,9 +41,9 @@ def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[li
     full, what stands in it disabled, or the server busy. A few times for each operation without success, as
     a server may never accept it."""
     cells, sent = yield from _steps(check, operation, run)
-    vain = run.common.cache.get(("repeated in vain", operation), lambda: [0])
+    vain = run.common.in_vain
     gaps = [cell for cell in cells if _hindered(run, cell)]
-    if not gaps or check.last or (check.waits and check.deep) or vain[0] >= IN_VAIN:
+    if not gaps or check.last or (check.waits and check.deep) or vain[operation] >= IN_VAIN:
         return cells, sent
     alone = run.alone()
     again, more = yield from _steps(check, operation, alone)
@@ -55,7 +55,7 @@ def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[li
         for cell in again
         if cell.violations or (cell.key in hindered and cell.verdict is not Verdict.INCONCLUSIVE)
     }
-    vain[0] = 0 if any(key in better for key in hindered) else vain[0] + 1
+    vain[operation] = 0 if any(key in better for key in hindered) else vain[operation] + 1
     return [cell if cell.violations else better.get(cell.key, cell) for cell in cells], [*sent, *more]
 
 

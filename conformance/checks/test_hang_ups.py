@@ -6,6 +6,7 @@ import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from conformance.checks.check import Check, check
@@ -33,6 +34,9 @@ _WHOLE = (HangUp.CLOSE, HangUp.RESET, HangUp.HALF_CLOSE)
 
 #: Statuses of a request that is still under way, or comes too soon.
 _UNDER_WAY = (409, 423, 425, 429)
+
+#: Requests whose callers hang up at once.
+_AT_ONCE = 8
 
 #: Most times that it may be done by mistake.
 _MOST = 3
@@ -96,6 +100,35 @@ def test_caller_hangs_up(at: Check) -> None:
     at.expect(RULE, what, moved[-1], *looks, *sent)
 
 
+@check(RULE)
+def test_callers_hang_up_and_ask_at_once(at: Check) -> None:
+    """Callers hang up as soon as their requests are sent, and send their keys and bodies at the same time:
+    from then on each key has one answer, and what it asks for is done once."""
+    how, traits = _WHOLE[list(OPERATIONS).index(at.operation.id) % len(_WHOLE)], at.operation.traits
+    words = f"one of {_AT_ONCE} requests whose callers hang up ({how}), and their keys and bodies at once"
+    rounds = Rounds(at, 1)
+    for _ in rounds:
+        places = [own_place(at)] * _AT_ONCE
+        if traits.disables:
+            places[1:] = [own_place(at) for _ in places[1:]]
+        bodies = at.run.samples.wallets() if traits.unique_pair else [None] * _AT_ONCE
+        calls = [place.call(at.operation.id, each) for place, each in zip(places, bodies, strict=False)]
+        effects = SideEffects(at, places[0]).start()
+        sent = rounds.race([each for one in calls for each in (one.but(hang_up=how), one)], words)
+        for first in sent[1::2]:
+            again = at.eventually(
+                partial(at.send, first.call, f"the key and body of {words}, again"),
+                lambda answer: answer.status not in _UNDER_WAY,
+            )
+            effects.accepted.add(identifier(again) if again.succeeded else "")
+            if first.succeeded:
+                at.same(RULE, first, again)
+            elif again.succeeded or _for_its_key(at, again):
+                at.accepted(RULE, again)
+        if traits.listed_by and not rounds.spoilt:
+            effects.judge(RULE, words, sent, partial(at.send, calls[0], words))
+
+
 def _sent_again(at: Check, request: Call, how: HangUp) -> list[Exchange]:
     """Sends a request and hangs up, then its key and body until that is under way no more, and once more;
     judges the answers. Returns the exchanges, the first answer last; none where it was refused there."""
@@ -124,15 +157,17 @@ def _hung_up(at: Check, request: Call, words: str, **how: Any) -> list[Exchange]
         sent[:] = lost, again
         return again
 
-    def decisive(answer: Exchange) -> bool:
-        # A refusal of what was too new to be found may be stored.
-        if answer.status == 404:
-            return False
-        fresh = f"the body of {words}, with a fresh key"
-        return refused_for_key(answer) or at.send(renewed(answer.call), fresh).succeeded
-
-    answer = at.accepted_as(RULE, probe, request, decisive=decisive)
+    answer = at.accepted_as(RULE, probe, request, decisive=partial(_for_its_key, at))
     return sent if answer.succeeded and answer.call.path == request.path else []
+
+
+def _for_its_key(at: Check, answer: Exchange) -> bool:
+    """True if a request is refused for its key: its body is accepted with a fresh one."""
+    # A refusal of what was too new to be found may be stored.
+    if not answer.refused or answer.status == 404:
+        return False
+    fresh = f"{answer.purpose}, with a fresh key"
+    return refused_for_key(answer) or at.send(renewed(answer.call), fresh).succeeded
 
 
 def _judge_number(
@@ -241,9 +276,10 @@ def _usual_latency(at: Check) -> float:
     first: dict[str | None, Exchange] = {}
     records = [[*record.values()] for record in at.run.common.records]
     for exchange in sorted(itertools.chain(*records), key=lambda each: each.started):
-        if exchange.operation == at.operation.id and exchange.succeeded and not exchange.raced:
+        if exchange.operation == at.operation.id:
             first.setdefault(exchange.call.idempotency_key, exchange)
-    last = [*first.values()][-LATENCIES:] or [at.accept(at.valid(), "a request, to see how long it takes")]
+    alone = [exchange for exchange in first.values() if exchange.succeeded and not exchange.raced]
+    last = alone[-LATENCIES:] or [at.accept(at.valid(), "a request, to see how long it takes")]
     return min(statistics.median(exchange.elapsed for exchange in last), LONGEST)
 
 

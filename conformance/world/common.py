@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Exchange
@@ -32,6 +34,8 @@ class Common:
         self.keys: set[tuple[str, str]] = set()
         #: The exchanges of each run by number.
         self.records: list[dict[int, Exchange]] = []
+        #: Operation -> repetitions of checks in a row that could not judge either.
+        self.in_vain = Counter[str]()
 
     def renewed(self, target: Target) -> Common:
         """Copies it without values, exchanges and failed waits."""

@@ -1,4 +1,5 @@
-"""A run of one rule on one operation hangs up at ever more points of its work, until a short step shows."""
+"""A run of one rule on one operation hangs up at ever more points of its work, until a short step shows. A
+key that is raced shows in one round."""
 
 from __future__ import annotations
 
@@ -6,13 +7,19 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
+from conformance.contract.rules import RULES
 from conformance.judge.verdicts import Verdict
 from conformance.judge.waits import PATIENCE
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
+from conformance.target.file import build
+from conformance.world.run import Run
 from tests.faults.catalogue import refusal, refuse
 from tests.support.runs import run_on
+from tests.support.windows import KeyWindow
 from tests.variants.hurry import hurried
 
 
@@ -44,3 +51,17 @@ def test_a_short_step_shows_to_a_patient_run_which_ends(
         cells, _ = run_check(CHECK, operation, run)
     assert cells[0].verdict is verdict
     assert run.sent < 3000
+
+
+#: Operations that a server with a raced key does twice: a second wallet of a pair is refused.
+RACED = sorted({*RULES["idempotency.hang-up"].operations} - {"createWallet"})
+
+
+@pytest.mark.parametrize("operation", RACED)
+def test_a_raced_key_shows_on_each_operation(operation: str) -> None:
+    check = load_checks()["test_hang_ups.test_callers_hang_up_and_ask_at_once"]
+    server, seeded = new_server(KeyWindow(10))
+    with served(server, threads=True) as url:
+        run = Run(build(target_tables(seeded, url), "a server with a raced key"))
+        (cell,) = run_check(check, operation, run)[0]
+    assert cell.verdict is Verdict.FAILED, cell.summary

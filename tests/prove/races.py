@@ -29,6 +29,7 @@ MISTAKES: dict[tuple[str, str], type[windows.Window]] = {
     ("auth.nonce-race", "createVirtualAccount"): windows.NonceWindow,
     ("idempotency.race", "createPayout"): windows.KeyWindow,
     ("idempotency.race", "createBeneficiary"): windows.KeyWindow,
+    ("idempotency.hang-up", "createBeneficiary"): windows.KeyWindow,
     ("wallet.race", "createWallet"): windows.PairWindow,
     ("destination.default", "createPayoutDestination"): windows.DefaultWindow,
     ("beneficiary.update", "updateBeneficiary"): windows.PatchWindow,

@@ -65,7 +65,8 @@ def described(exchange: ExchangeRecord, what: str = "") -> str:
     """A request in words: its method and operation, and what is odd about it, else its body."""
     named = f"{exchange.method} {exchange.operation or exchange.target.partition('?')[0][:80]}"
     what = what or (exchange.request_body.text or "")[:WORDS]
-    return f"{named}: {what}" if what else named
+    # Of an undocumented path the purpose may begin with method and path.
+    return f"{named}: {what}" if what and not what.startswith(named) else what or named
 
 
 def parted(expected: str, got: str) -> str:

@@ -76,6 +76,14 @@ def test_where_long_texts_begin_to_differ_is_said() -> None:
     assert shown["differs"].startswith("from character 61 on: ")
 
 
+def test_method_and_path_are_said_once() -> None:
+    ledger, call = Ledger(), Call(None, "GET", "/v1/accounts/acc_1")
+    request: dict[str, Any] = {"call": call, "method": "GET", "target": call.target, "request_body": b""}
+    keep(ledger, exchange(1, purpose="GET /v1/accounts/acc_1 by another", **request))
+    sent, _ = probe(Violation("none", "200", (1,)), ledger.exchanges)
+    assert sent == "GET /v1/accounts/acc_1 by another"
+
+
 def test_an_expectation_that_says_no_more_than_the_request_is_the_rule() -> None:
     results = whole_run(
         None, judged("list.walk", "listWallets", Verdict.FAILED, exchanges=[1], expected="the key again")

@@ -186,10 +186,6 @@ def test_value_outside_the_enumeration(engine: DefectiveBodies, fields: Fields) 
         yield from engine.wrong("fields.enum", field, wrong, '"{}"')
 
 
-#: Kind of code -> one that a server takes, unless the target file names others.
-PLAIN_CODES = {"country": "US", "currency": "USD"}
-
-
 def _of_fiat(engine: DefectiveBodies, fields: Fields) -> Fields:
     """Returns the fields with codes of ISO standards: wallets have no fiat currency."""
     return [field for field in fields if field.code != "currency" or engine.shape != "wallet"]
@@ -222,14 +218,21 @@ def test_code_with_a_line_feed(at: Check) -> None:
     for shape, fields in by_shape(coded).items():
         invalid = DefectiveBodies(at, shape)
         for field in _of_fiat(invalid, fields):
-            code = invalid.valid().get(field.name) or PLAIN_CODES[field.code]
+            code = invalid.valid().get(field.name) or {"country": "US"}.get(field.code, "USD")
             answer = at.send(_call(at, invalid, {field.name: f"{code}\n"}), f"{field.name} with a line feed")
-            value = answer.get(field.name)
-            if answer.refused or (answer.succeeded and isinstance(value, str)):
-                got = "" if answer.refused or value.isalpha() else show(value)
-                at.expect(
-                    f"fields.{field.code}-code", f"{field.name} of letters, if not refused", got, answer
-                )
+            fits = str(answer.get(field.name)).isalpha()
+            _judge_trimmed(invalid, f"fields.{field.code}-code", answer, field.name, "letters", fits)
+
+
+def _judge_trimmed(
+    invalid: DefectiveBodies, rule: str, answer: Exchange, name: str, form: str, fits: bool
+) -> None:
+    """Judges that a value with white space behind it is refused, or shown as one that fits."""
+    if invalid.stop and not answer.succeeded:
+        invalid.unclear(rule, answer.purpose, answer)
+    elif invalid.at.usable(rule, answer):
+        got = show(answer.get(name)) if answer.succeeded and not fits else ""
+        invalid.at.expect(rule, f"{name} of {form}, or a refusal", got, answer)
 
 
 #: Rules whose rows have examples of what they exclude.
@@ -319,11 +322,9 @@ def test_longer_by_spaces(at: Check) -> None:
         for field in fields:
             changes = {field.name: plain(field) + "  "}
             answer = at.send(_call(at, invalid, changes), f"{field.name} of the maximum and two spaces")
-            value = answer.get(field.name)
-            if answer.succeeded and isinstance(value, str):
-                got = f"{len(value)} characters" if len(value) > (field.max_length or 0) else ""
-                expected = f"{field.name} of at most {field.max_length} characters, if not refused"
-                at.expect("fields.max-length", expected, got, answer)
+            fits = len(str(answer.get(field.name))) <= (field.max_length or 0)
+            form = f"{field.max_length} characters at most"
+            _judge_trimmed(invalid, "fields.max-length", answer, field.name, form, fits)
 
 
 def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str) -> None:

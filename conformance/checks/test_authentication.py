@@ -38,10 +38,14 @@ def test_sound_requests_pass(engine: Engine) -> Iterator[Case]:
     yield from engine.cases("auth.accepts-valid", rows)
 
 
+#: Front ends refuse longer headers.
+_LONGEST_COOKIE = 2000
+
+
 @table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", engine=AuthProbes)
-def test_missing_headers(engine: Engine) -> Iterator[Case]:
+def test_missing_headers(engine: AuthProbes) -> Iterator[Case]:
     """A request that lacks one of the four headers, even if its value is elsewhere, or lacks all of them is
-    refused, also with a bearer token instead."""
+    refused, also with a bearer token, or with a cookie that the server has set, instead."""
     key, now, nonce = engine.at.target.primary.api_key, str(engine.at.run.clock.now()), signing.new_nonce()
     # Without underscores: CGI does not tell them from hyphens (RFC 3875, section 4.1.18).
     for header, name, value, beside in (
@@ -58,6 +62,11 @@ def test_missing_headers(engine: Engine) -> Iterator[Case]:
         "a request without any of the four headers": Auth(omit=signing.HEADERS),
     }
     yield from engine.cases("auth.missing-header", rows)
+    cookie = (engine.first.header("set-cookie") or "").partition(";")[0]
+    if cookie.isascii() and cookie.isprintable() and 0 < len(cookie) < _LONGEST_COOKIE:
+        for name, auth in rows.items():
+            what, headers = f"{name}, with the cookie of an earlier answer", (("Cookie", cookie),)
+            yield engine.case("auth.missing-header", what, headers=headers, auth=auth)
     bearer = (("Authorization", f"Bearer {engine.at.target.primary.api_key}"),)
     for name, omitted in (
         ("Authorization: Bearer with the API key instead of the four headers", signing.HEADERS),

@@ -13,8 +13,9 @@ from conformance.contract.timestamps import http_date
 from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
 from conformance.world.corpora.ids import INHERITED
+from tests.support.overrides import with_header
 
-from .catalogue import Call, Row, faults, refuse, seam, wrong
+from .catalogue import Call, Row, faults, refuse, seam, seams, wrong
 from .rows import each_of, refusing, skipping, where
 
 
@@ -136,6 +137,16 @@ faults["auth.missing-header"] |= {
     ),
     "A request with none of the four headers needs no authentication.": waiving(
         lambda ctx: not _has(ctx, *signing.HEADERS), also=("auth.bearer-only",)
+    ),
+    "A cookie that an earlier answer has set does instead of missing headers.": seams(
+        {
+            "finish": lambda response, usual: with_header(usual(), b"set-cookie", b"sid=1; Path=/; HttpOnly"),
+            "authenticate": lambda ctx, usual: (
+                setattr(ctx, "organization", first_organization(ctx))
+                if ctx.header(b"cookie") == "sid=1" and not _has(ctx, signing.SIGNATURE)
+                else usual()
+            ),
+        }
     ),
     "The API key alone does instead of the four headers.": waiving(
         lambda ctx: ctx.store.organization(_key(ctx)) and not _has(ctx, *signing.HEADERS[1:]),

@@ -25,7 +25,7 @@ from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, identity
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
-from conformance.world.purposes import CREATED, SIBLING_TENANT, TENANT, Purpose
+from conformance.world.purposes import CREATED, SHARED, SIBLING_TENANT, TENANT, Purpose
 from conformance.world.run import Account
 from conformance.world.samples import Body, marker
 
@@ -55,7 +55,7 @@ class Named:
         kind = TRAITS[self._create].creates
         part = getattr(self.fixture, kind.removeprefix("payout_"), None)
         if kind == "account":
-            return Account(self.at.run, owner(self.fixture)).account
+            return Account(self.at.run, owner(self.fixture), vacant=True).account
         return part if isinstance(part, Exchange) else self.fixture.create(self._create)
 
     def members(self) -> Body:
@@ -156,7 +156,7 @@ def _place(at: Check, whose: str, create: str) -> Account:
         return created_in(at.run, create)
 
     def make() -> Account:
-        account = at.run.account(purpose, organization, fresh=fresh).account_id
+        account = at.run.account(SHARED if fresh else purpose, organization, fresh=fresh).account_id
         return Account(at.run, organization, account_id=account)
 
     return at.run.cache.get(("named in bodies", whose, fresh), make)

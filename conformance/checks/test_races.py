@@ -135,18 +135,24 @@ def test_one_key(at: Check) -> None:
 @check("idempotency.race", operations=("createAccount", "createPayout"))
 def test_many_bursts_with_one_key(at: Check) -> None:
     """Sends 40 bursts of three simultaneous requests, each burst with one key and body: all 2xx answers of a
-    burst are the same response. Stops at the first violation or refusal."""
+    burst are the same response. Stops at the first violation, and at refusals that do not end with
+    another payee."""
     rule = "idempotency.race"
-    fixture = at.account()
+    fixture, accepted = at.account(), 0
     what = f"{FEW} simultaneous requests with one key and body: those that are answered 2xx"
     rounds = Rounds(at, BURSTS)
     for _ in rounds:
         request = fixture.call(at.operation.id)
         answers = rounds.race([request] * FEW, "a burst of few requests with one key and body")
         if _answered(answers) and all(answer.refused for answer in answers):
+            if at.operation.traits.draws_on_funds and accepted:
+                # A server may pay one destination only so often.
+                fixture, accepted = at.account(fresh=True), 0
+                continue
             # After accepted ones a quota was reached, which says nothing.
             at.unclear(rule, refusal_of_valid(answers[0]).why, *answers[:1])
             return
+        accepted += any(answer.succeeded for answer in answers)
         if _answered(answers) and not at.expect(rule, *outcomes.same_among_accepted(what, answers)):
             return
 

@@ -314,7 +314,8 @@ def _person(at: Check, fixture: Account, body: Body, derived: Mapping[str, str])
 
 
 def _changes(at: Check, fixture: Account) -> Iterator[Change]:
-    """The changes, each with a new beneficiary."""
+    """The changes, each with a new beneficiary, those of single fields in this account, the others in another
+    one: an account may hold only so many."""
     shape = "individual with company_name"
     for name in new_values(fixture):
         for derived in _DERIVED.get(name, ({},)):
@@ -331,6 +332,7 @@ def _changes(at: Check, fixture: Account) -> Iterator[Change]:
                 "country_code": abroad(values),
             }
             yield Change(name, [{name: source[name]} for source in (near, values) if name in source], person)
+    fixture = at.account(CREATED)
     body = accepted_body(fixture, "createBeneficiary", shape)
     person, display_name = Beneficiary(at, fixture, body), f"Grace B. Hopper {samples.marker()}"
     several = {**new_values(fixture, "city"), "display_name": display_name}

@@ -23,6 +23,7 @@ from conformance.world.purposes import PAYOUTS
 from conformance.world.run import Run
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
+from tests.variants.backends import few_payouts_to_one
 from tests.variants.choice import compose
 from tests.variants.demands import SamePayoutOnce, few_of_each
 from tests.variants.networks import refusing
@@ -51,6 +52,12 @@ def test_a_full_account_is_left_for_another(check: str, operation: str) -> None:
         pass
     assert full.path == run.account().call(operation).path
     assert {cell.verdict for cell in judged(run, check, operation)} == {Verdict.PASSED}
+
+
+def test_bursts_go_on_with_another_payee() -> None:
+    run = run_on(compose(few_payouts_to_one))
+    cells = judged(run, "test_races.test_many_bursts_with_one_key", "createPayout")
+    assert {cell.verdict for cell in cells} == {Verdict.PASSED}
 
 
 @pytest.mark.parametrize(

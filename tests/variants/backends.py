@@ -109,9 +109,9 @@ def verified_when_paid(self: Behaviour, usual: Usual, ctx: Context) -> None:
 
 @demand(seam="check_state", status=409)
 def few_people_in_an_account(self: Behaviour, ctx: Context) -> object:
-    """Limits an account to 60 beneficiaries."""
+    """Limits an account to 30 beneficiaries."""
     limited = ctx.operation == "createBeneficiary"
-    return limited and ctx.store.count(KINDS[ctx.operation], self.parent(ctx)["id"]) >= 60
+    return limited and ctx.store.count(KINDS[ctx.operation], self.parent(ctx)["id"]) >= 30
 
 
 @demand(seam="check_funds", status=403)

@@ -3,8 +3,9 @@
 Each row is a server: how late it answers, and how many requests it takes. The seconds of the run that chose
 its lanes are a ratio to those of the best fixed number; a fixed number that takes twice as long as the best
 before it is cut off. Not proven: the run did not end with exit status 0, took more than 1.25 times the best,
-or had more than 2 % of its requests refused. Ratios say something on an idle machine only. The whole table
-takes some 20 minutes on two cores, a quarter of it the server that takes 20 requests a second.
+or had more than 2 % of its requests refused behind the first dozen, by which limits are learned. Ratios say
+something on an idle machine only. The whole table takes some 20 minutes on two cores, a quarter of it the
+server that takes 20 requests a second.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ LANES = (16, 8, 32, 4, 2, 1)
 #: Seconds after which a run with a fixed number is cut off, as a multiple of the best before; and of any run.
 TOO_LATE, LONGEST = 2, 150
 
-#: Ratio of seconds, and share of refused requests, that are enough.
-ENOUGH, REFUSED = 1.25, 0.02
+#: Ratio of seconds, and share of refused requests behind the first, that are enough.
+ENOUGH, REFUSED, FIRST = 1.25, 0.02, 12
 
 
 class Paced(Behaviour):
@@ -183,7 +184,8 @@ def _measured(name: str, lanes: Sequence[int], words: str) -> bool:
         f"{chosen.status} | {chosen.busy:.1f} s | {chosen.requests:,} | {each_of} | {found} |",
         flush=True,
     )
-    return not chosen.status and ratio <= ENOUGH and chosen.share <= REFUSED
+    few = chosen.refused - FIRST <= REFUSED * chosen.requests
+    return not chosen.status and ratio <= ENOUGH and few
 
 
 def _judged(row: Row, words: str, most: int) -> Measured:

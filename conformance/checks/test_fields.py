@@ -16,6 +16,7 @@ from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.field_rules import FIELD_RULES, OTHER_CURRENCIES, FieldRule
 from conformance.contract.fields import Field, request_fields
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.comparison import sent_document, show
 from conformance.wire.messages import Call, Exchange
@@ -210,7 +211,7 @@ def test_malformed_currency_code(engine: DefectiveBodies, fields: Fields) -> Cas
     return _codes(engine, fields)
 
 
-@check("fields.country-code", "fields.currency-code")
+@check("fields.country-code", "fields.currency-code", operations=OPERATIONS)
 def test_code_with_a_line_feed(at: Check) -> None:
     """A code with a line feed behind it, which `$` of many regular expressions lets by, may be taken without
     that; an answer shows letters alone."""

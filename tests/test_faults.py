@@ -29,7 +29,8 @@ def chosen(config: pytest.Config) -> list[Fault]:
         return tested
     faults = [
         fault
-        for fault in load()
+        # The processes of pytest-xdist must collect them in one order, and some rows are made of sets.
+        for fault in sorted(load(), key=lambda fault: fault.id)
         if selects(config, fault.rule, fault.operation) and option.kind in fault.kind
     ]
     without = tested if option.but_tested else []

@@ -151,10 +151,12 @@ def was_changed(created: Exchange) -> bool:
 
 def broken_form(exchange: Exchange, name: str) -> Problem | None:
     """Violation of a required format rule by a member of a 2xx answer, or one within it, named as
-    `payout_destinations/0/iban`; None without one.
+    `payout_destinations/0/iban`; None without one, and for other answers, which show no resource.
 
     Enumerations do not count: an unlisted value is wrong, but well-formed.
     """
+    if not exchange.succeeded:
+        return None
     for problem in response_problems(exchange.operation or "", exchange.document):
         telling = RULES[problem.rule].level is Level.REQUIRED and problem.rule != "format.enum"
         if telling and f"{problem.pointer}/".startswith(f"/{name}/"):

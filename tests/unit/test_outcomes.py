@@ -19,6 +19,8 @@ def answered(status: int | None = 200, **members: Any) -> Exchange:
     return exchange(1, to_json(document), status)
 
 
+OTHER = outcomes.member("x", answered(label="a"), "label", "b")
+
 NONCE = {"error_type": "authentication_error", "error_code": "nonce_replay"}
 
 
@@ -52,6 +54,8 @@ NONCE = {"error_type": "authentication_error", "error_code": "nonce_replay"}
         (outcomes.member("x", answered(), "label", None), ""),
         (outcomes.member("x", answered(), "label", "b"), "no such member"),
         (outcomes.member("x", answered(503), "label", "b"), None),
+        (outcomes.unless_malformed(OTHER, (answered(created=5), "created")), None),
+        (outcomes.unless_malformed(OTHER, (answered(422, error_type="validation_error"), "created")), '"a"'),
         (outcomes.same_answer("x", answered(201), answered(201)), ""),
         (outcomes.same_answer("x", answered(201), answered(200)), "200"),
         (outcomes.same_answer("x", answered(422), answered(422)), None),

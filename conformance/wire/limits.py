@@ -135,6 +135,7 @@ class Limit:
         if self.unrelated or seconds == 0 or not (self.open or alone) or began < self.since:
             # Sent before the limit was changed, or whatever it is.
             return
+        self.open = True
         seconds = QUIET if seconds is None else seconds
         if self.waited + seconds > LONGEST:
             self._lift()
@@ -159,7 +160,7 @@ class Limit:
             return
         else:
             # Alone, it was refused for those before it.
-            self.open, observed = True, self._recent(now)
+            observed = self._recent(now)
             self.rate = min(MARGIN * (observed or GUESS), self.allowed)
             self.rate_refused, self.at_once, self.at_once_refused = observed or math.inf, math.inf, math.inf
         # Nothing is sent until the server may take requests again.

@@ -327,6 +327,24 @@ def test_where_one_alone_is_refused_too_the_limit_is_a_rate() -> None:
     assert limit.reserve(1, 100.2) == pytest.approx(101.12)
 
 
+@pytest.mark.parametrize(
+    ("headers", "rate"),
+    [({"retry-after": "300"}, 0.0), ({"retry-after": "1", "ratelimit-policy": "100;w=1"}, 95.0)],
+)
+def test_one_refused_alone_ends_the_probe_of_a_limit_at_once(headers: dict[str, str], rate: float) -> None:
+    limit = Limit()
+    plain, alone = (Answer("listWallets", 0.1, True, each, 429) for each in (None, headers))
+    limit.begin(2)
+    for _ in range(2):
+        limit.ended(plain, 99.9, 100.0)  # type: ignore[arg-type]
+    limit.begin(1)
+    limit.ended(alone, 100.1, 100.2)  # type: ignore[arg-type]
+    limit.begin(1)
+    assert limit.fits(20, 102.0) and limit.rate == rate
+    limit.ended(Answer("listWallets", 0.1), 102.0, 102.1)  # type: ignore[arg-type]
+    assert limit.at_once == float("inf")
+
+
 def test_a_late_answer_holds_no_request_up_to_its_end() -> None:
     limit, taken = Limit(), Answer("listWallets", 0.1)
     refused: Any = Answer("listWallets", 0.1, True, {"retry-after": "1"}, 429)

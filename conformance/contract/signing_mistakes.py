@@ -142,6 +142,11 @@ def _text(change: Callable[[str], str]) -> Callable[[Parts], bytes]:
     return _part("body", lambda parts: change(parts.body.decode()).encode())
 
 
+def _decoded(errors: str, sign: str = "\ufffd") -> Callable[[Parts], bytes]:
+    """The signature string with bytes of the body that are not UTF-8 left out, or a sign in their place."""
+    return _part("body", lambda parts: parts.body.decode("utf-8", errors).replace("\ufffd", sign).encode())
+
+
 def _instead(text: bytes) -> Callable[[Parts], bytes]:
     """The signature string with a text where there is no body."""
     return _part("body", lambda parts: parts.body or text)
@@ -221,7 +226,9 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("indented body", "reads the body as JSON and writes it again, indented", _json(indent=2, ensure_ascii=False)),
     Mistake("stripped body", "leaves out white space around the body", _text(str.strip)),
     Mistake("normalized body", "normalizes the body's text (NFC)", _text(lambda text: unicodedata.normalize("NFC", text))),
-    Mistake("replaced bytes", "replaces bytes of the body that are not UTF-8", _part("body", lambda parts: parts.body.decode("utf-8", "replace").encode())),
+    Mistake("dropped bytes", "leaves out bytes of the body that are not UTF-8", _decoded("ignore")),
+    Mistake("replaced bytes", "replaces bytes of the body that are not UTF-8", _decoded("replace")),
+    Mistake("question marks", "writes question marks for bytes of the body that are not UTF-8", _decoded("replace", "?")),
     Mistake("a line feed behind the body", "signs a line feed behind the body", _part("body", lambda parts: parts.body + b"\n")),
     Mistake(BEFORE_BODY, "signs a line feed before the body", _part("body", lambda parts: b"\n" * bool(parts.body) + parts.body)),
     Mistake("empty object as body", "signs {} where there is no body", _instead(b"{}")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_to_bytes, urlencode
@@ -14,7 +15,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 
-from .catalogue import Call, Only, Row, by_name, faults, seam
+from .catalogue import Call, Only, Row, by_name, faults, seam, seams
 from .http import chunked
 from .rows import passing, skipping, where
 from .signatures import also_signed, body_forms, string, taking
@@ -185,6 +186,13 @@ def _known_fields(self: Any, ctx: Context) -> bytes:
     return b""
 
 
+#: What bytes that are no UTF-8 become -> a body with that in their place.
+DECODED = {
+    "nothing": lambda body: body.decode(errors="ignore").encode(),
+    "the replacement character": lambda body: body.decode(errors="replace").encode(),
+    "question marks": lambda body: body.decode(errors="replace").replace("\ufffd", "?").encode(),
+}
+
 faults["auth.signed-body"] |= {
     "A signature made over the body in another form, or over none, is accepted.": signed_with(
         "body",
@@ -217,6 +225,20 @@ faults["auth.signed-body"] |= {
                 [body_forms(ctx).get("compact", b"")] if chunked(ctx) else []
             ),
         },
+    ),
+    "Bytes that are no UTF-8 are left out of what is signed, and the body is read as it is.": seam(
+        "signed_body", lambda value, usual: value(usual()), each=DECODED
+    ),
+    "Bytes that are no UTF-8 are left out of what is signed, and of what is read.": seams(
+        {
+            "signed_body": lambda value, usual: value(usual()),
+            "decode_body": lambda ctx, value: value(ctx.request.body).decode(),
+        },
+        each=DECODED,
+    ),
+    "The signature of a body in its composed form (NFC) is accepted.": signed_with(
+        "body",
+        lambda ctx: [unicodedata.normalize("NFC", ctx.request.body.decode(errors="replace")).encode()],
     ),
     "A body without a length is taken whatever the signature covers.": where(
         "signed_body", chunked, lambda *_: b"", also=("http.chunked-body",)
@@ -296,6 +318,9 @@ faults["auth.body-as-sent"] |= {
             ),
             "4096 bytes": lambda body: body[:4096],
             "65536 bytes": lambda body: body[:65536],
+            "the composed form": lambda body: unicodedata.normalize(
+                "NFC", body.decode(errors="replace")
+            ).encode(),
         },
     ),
 }

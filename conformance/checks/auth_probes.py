@@ -54,6 +54,11 @@ def replayed(what: str, answer: Exchange) -> Judgement:
     return outcomes.refused(what, answer, 401, "authentication_error", "nonce_replay")
 
 
+def unauthenticated(answer: Exchange) -> bool:
+    """True unless an answer shows that its request passed authentication."""
+    return answer.status is None or answer.status >= 500 or answer.throttled or answer.refused_authentication
+
+
 class AuthProbes(Engine):
     """Engine of requests that must fail authentication, after a valid one has passed it.
 
@@ -106,12 +111,7 @@ class AuthProbes(Engine):
 
     def passed(self, exchange: Exchange) -> Exchange:
         """Returns the exchange. Raises Inconclusive on no answer, 5xx, 429 or failed authentication."""
-        if (
-            exchange.status is None
-            or exchange.status >= 500
-            or exchange.throttled
-            or exchange.refused_authentication
-        ):
+        if unauthenticated(exchange):
             raise refusal_of_valid(exchange)
         return exchange
 

@@ -11,7 +11,7 @@ from email.utils import formatdate
 from typing import Any
 from urllib.parse import quote
 
-from conformance.checks.auth_probes import AuthProbes, lengthened, sound
+from conformance.checks.auth_probes import AuthProbes, lengthened, sound, unauthenticated
 from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
@@ -92,21 +92,26 @@ def test_empty_headers(engine: AuthProbes) -> Iterator[Case]:
 
 
 #: Distances of a timestamp from the edge of the window, in seconds: where the answer's Date header proves on
-#: which side it was, where the answer is too slow for that, and where the server sends no Date.
-PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
+#: which side it was, where the answer is too slow for that, where the other end of the window proves it, and
+#: where the server sends no Date.
+PROVEN, CALIBRATED, TWO_ENDED, UNCALIBRATED = 5, 10, 20, 100
 
 
-def _margins(at: Check) -> list[int]:
-    """Returns distances of probes from the edge of the window, in seconds, as far as the server's clock is
-    known; the second is for answers that do not prove the first."""
+def _margins(at: Check) -> tuple[bool, list[int]]:
+    """Returns whether the Date header is of the clock that validates timestamps, as far as that shows, and
+    distances of probes from the edge of the window, in seconds; each but the first is for answers that do
+    not prove the one before."""
+    last = UNCALIBRATED
     # Only `created` of a resource shows whether the Date header is of the clock that validates timestamps.
-    if not at.run.clock.calibrated:
-        return [UNCALIBRATED]
-    with contextlib.suppress(Inconclusive):
-        _ = at.run.account(AUTHENTICATION).account_id
-    gap = math.ceil(apart(at.run.record.values()))
-    # The server has two clocks, and either of them, or a third one, validates timestamps.
-    return [min(CALIBRATED + gap, UNCALIBRATED)] if gap else [PROVEN, CALIBRATED]
+    if at.run.clock.calibrated:
+        with contextlib.suppress(Inconclusive):
+            _ = at.run.account(AUTHENTICATION).account_id
+        gap = math.ceil(apart(at.run.record.values()))
+        if not gap:
+            return True, [PROVEN, CALIBRATED]
+        # The server has two clocks, and either of them, or a third one, validates timestamps.
+        last = min(CALIBRATED + gap, UNCALIBRATED)
+    return False, [*([TWO_ENDED] if last > TWO_ENDED else []), last]
 
 
 def _age(exchange: Exchange) -> tuple[float, float] | None:
@@ -146,21 +151,50 @@ def _distant_timestamps(engine: Engine) -> Iterator[Case]:
     yield replace(case, body=lengthened(case.body))
 
 
-def _near_the_edge(at: Check, engine: Engine, rule: str, side: int) -> None:
+def _other_end(engine: Engine, first: Exchange, side: int) -> Exchange | None:
+    """Sends a timestamp inside the other end of the window after one outside it was accepted (side 1), or one
+    outside after one inside was refused (-1). Returns the answer if it is alike, and the two show that the
+    window is too wide or too narrow whatever the server's clock says; else None."""
+    seconds = (WINDOW - side * CALIBRATED) * (1 if int(first.timestamp or 0) < first.started else -1)
+    name = f"a timestamp {abs(seconds)} s {'ahead' if seconds > 0 else 'old'}, at the other end of the window"
+    case = engine.case("auth.timestamp-accepted", name, auth=Auth(timestamp_offset=seconds))
+    other = engine.send(engine.call(case), name)
+    both = sorted((first, other), key=lambda each: int(each.timestamp or 0))
+    # Seconds from when each timestamp tells, at the least and at the most, to when the server read it.
+    (old, older), (newer, new) = (
+        (each.started - int(each.timestamp or 0), each.arrived - int(each.timestamp or 0)) for each in both
+    )
+    if side > 0:
+        alike = not any(map(unauthenticated, both)) and old - new > 2 * WINDOW + 2
+    else:
+        alike = all(each.refused_authentication for each in both) and older - newer < 2 * WINDOW - 2
+    return other if alike else None
+
+
+def _unauthenticated(answer: Exchange) -> bool:
+    """True unless an answer shows that its request passed authentication."""
+    return answer.status is None or answer.status >= 500 or answer.throttled or answer.refused_authentication
+
+
+def _near_the_edge(at: Check, engine: Engine, sound: Engine, rule: str, side: int) -> None:
     """Judges timestamps just outside the window (side 1) or inside it (-1), old and ahead, and farther from
-    the edge where an answer does not prove on which side the first was."""
-    distances = _margins(at)
+    the edge where nothing proves on which side the first was; `sound` sends those of the other end."""
+    dated, distances = _margins(at)
     for direction, sign in (("old", -1), ("ahead", 1)):
         for distance in distances:
             seconds = sign * max(0, WINDOW + side * distance)
             name = f"a timestamp {abs(seconds)} s {direction}"
             case = engine.case(rule, name, auth=Auth(timestamp_offset=seconds))
             answer = engine.send(engine.call(case), name)
-            age = _age(answer)
+            if answer.refused if side > 0 else not answer.refused_authentication:
+                break
+            age = _age(answer) if dated else None
             if side > 0:
-                proven = answer.refused or (age and (age[0] > WINDOW or age[1] < -WINDOW))
+                proven = age and (age[0] > WINDOW or age[1] < -WINDOW)
             else:
-                proven = not answer.refused_authentication or (age and age[0] > -WINDOW and age[1] < WINDOW)
+                proven = age and age[0] > -WINDOW and age[1] < WINDOW
+            if not dated and distance == TWO_ENDED and (other := _other_end(sound, answer, side)):
+                proven, case = True, replace(case, name=f"{name}, as well as {other.purpose}")
             if proven:
                 break
         engine.judge(case, answer)
@@ -171,7 +205,7 @@ def test_timestamps_outside_the_window(at: Check) -> None:
     """Timestamps just over 300 seconds old and ahead, in milliseconds, 0, of another century, and one of the
     second organization that is hours or days off are refused."""
     engine = AuthProbes(at)
-    _near_the_edge(at, engine, "auth.timestamp-window", 1)
+    _near_the_edge(at, engine, engine.sound, "auth.timestamp-window", 1)
     now = at.run.clock.now()
     rows = {
         "a timestamp in milliseconds": Auth(timestamp=str(now * 1000)),
@@ -186,7 +220,8 @@ def test_timestamps_outside_the_window(at: Check) -> None:
 @check("auth.timestamp-accepted")
 def test_timestamps_inside_the_window(at: Check) -> None:
     """Timestamps just under 300 seconds old and ahead pass authentication."""
-    _near_the_edge(at, sound(at), "auth.timestamp-accepted", -1)
+    engine = sound(at)
+    _near_the_edge(at, engine, engine, "auth.timestamp-accepted", -1)
 
 
 @table("auth.timestamp-integer", engine=AuthProbes)

@@ -56,6 +56,16 @@ faults["auth.timestamp-window"] |= {
             "milliseconds": lambda age: age < -1_000_000_000_000,
         },
     ),
+    "A timestamp is accepted that is 325 s off, by a server that sends no Date.": seams(
+        {
+            "timestamp_in_window": lambda self, ctx, age, value, usual: (
+                usual() or (self.here(ctx) and value(age))
+            ),
+            "common_headers": lambda *_: [],
+        },
+        everywhere=True,
+        each={"ago": lambda age: 0 < age < 326, "ahead": lambda age: -326 < age < 0},
+    ),
     "A timestamp is accepted that is off by an hour, as clocks are that know no summer time.": passing(
         "timestamp_in_window",
         lambda age: abs(abs(age) - 3600) < 300,
@@ -126,7 +136,17 @@ faults["auth.timestamp-accepted"] |= {
             **{f"future over {age}": -age for age in (30, 200, 250, 280)},
             "any future": -2,
         },
-    )
+    ),
+    "A timestamp is refused that is not too far off, by a server that sends no Date.": seams(
+        {
+            "timestamp_in_window": lambda self, ctx, age, value, usual: (
+                usual() and not (self.here(ctx) and (age > value > 0 or age < value < 0))
+            ),
+            "common_headers": lambda *_: [],
+        },
+        everywhere=True,
+        each={"past over 270": 270, "future over 270": -270},
+    ),
 }
 
 #: Kind -> pattern of other texts that are read as a timestamp: its first group, or the current time without a

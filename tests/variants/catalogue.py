@@ -66,6 +66,8 @@ brackets: StatusesInBrackets, pages_beyond_refused
 fast clock: WholeSeconds, white_space
 slow clock: Milliseconds
 no date: no_date
+no date, fast clock: no_date
+no date, slow clock: no_date, nanoseconds
 invalid as unauthenticated: unknown_members_not_found, invalid_as_unauthenticated, documented_parameters_only
 rate limited: always_ok
 one at a time: TerseErrors
@@ -165,6 +167,8 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "brackets": {"change": style("brackets")},
     "fast clock": {"ahead": 40},
     "slow clock": {"ahead": -40},
+    "no date, fast clock": {"ahead": 25},
+    "no date, slow clock": {"ahead": -25},
     "rate limited": {"wrap": RateLimited},
     "one at a time": {"wrap": OneAtATime},
     "payins off": {"wrap": NoPayins, "change": payins_off},

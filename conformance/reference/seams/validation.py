@@ -143,7 +143,7 @@ class Validation(Base):
         ctx.values[field.name] = self.kept_value(ctx, field, value)
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        """The part of a valid value to store: all but unknown members of an address (open)."""
+        """The part of a valid value to store, create.echo: all but unknown members of an address (open)."""
         if field.members and isinstance(value, dict):
             return {name: value[name] for name in field.members if name in value}
         return value

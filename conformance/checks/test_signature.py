@@ -32,10 +32,11 @@ CHANGED = (
     "other first digit",
 )
 
-#: Other digests, secrets and orders of parts that a server may accept too, one per operation in turn.
+#: Other digests that a server may accept too.
+DIGESTS = ("SHA-512", "SHA-1", "MD5")
+
+#: Other secrets and orders of parts that a server may accept too, one per operation in turn.
 TURNS = (
-    "SHA-1",
-    "SHA-512",
     "hashed secret",
     "no HMAC",
     "no secret",
@@ -81,7 +82,8 @@ def test_signatures_of_another_making(engine: AuthProbes) -> Iterator[Case | Ste
     for what, secret in others:
         if secret != target.primary.secret:
             yield engine.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
-    for mistake in ("API key as secret", "base64", *_recased(engine.turn(TURNS), target.primary.secret)):
+    turn = _recased(engine.turn(TURNS), target.primary.secret)
+    for mistake in ("API key as secret", "base64", *DIGESTS, *turn):
         yield engine.mistake(rule, mistake)
     for mistake in CHANGED:
         yield engine.mistake(rule, mistake)

@@ -107,6 +107,11 @@ class Mistake:
         return f"the signature of a client that {self.text}"
 
 
+def _md5(string: bytes = b"") -> hashlib._Hash:
+    """MD5, which some builds of Python (FIPS) have for other uses only."""
+    return hashlib.md5(string, usedforsecurity=False)
+
+
 def _hash(string: bytes) -> bytes:
     return hashlib.sha256(string).hexdigest().encode()
 
@@ -174,6 +179,8 @@ SEPARATORS = {
     "vertical bar": b"|",
     "comma": b",",
     "space": b" ",
+    "tab": b"\t",
+    "carriage return and line feed": b"\r\n",
 }
 
 #: Digits -> letters that `pack("H*")` of Perl and Ruby reads as these digits.
@@ -253,6 +260,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # The digest and its notation.
     Mistake("SHA-512", "uses HMAC-SHA512", digest=lambda key, string: hmac.digest(key, string, "sha512")),
     Mistake("SHA-1", "uses HMAC-SHA1", digest=lambda key, string: hmac.digest(key, string, "sha1")),
+    Mistake("MD5", "uses HMAC-MD5", digest=lambda key, string: hmac.digest(key, string, _md5)),
     Mistake("no HMAC", "hashes secret and string without HMAC", digest=lambda key, string: hashlib.sha256(key + string).digest()),
     Mistake("no secret", "hashes the string without the secret", digest=lambda key, string: hashlib.sha256(string).digest()),
     Mistake("arguments swapped", "exchanges key and message of the HMAC", digest=lambda key, string: _hmac(string, key)),

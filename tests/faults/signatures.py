@@ -291,19 +291,18 @@ def taking(turns: Mapping[str, Collection[str]]) -> Row:
 faults["auth.signature"] |= {
     "A signature with this mistake is accepted.": taking(
         {
-            "SHA-1": ("createAccount", "getVirtualAccount"),
-            "SHA-512": ("listAccounts", "createWallet"),
-            "hashed secret": ("getAccountBalances", "listWallets"),
-            "no HMAC": ("createBeneficiary", "createPayin"),
-            "no secret": ("getBeneficiary",),
-            "arguments swapped": ("updateBeneficiary",),
-            "nonce before timestamp": ("disableBeneficiary",),
-            "timestamp first": ("createPayoutDestination",),
-            "scheme before the signature": ("listPayoutDestinations",),
-            "a line feed behind the secret": ("createPayout",),
-            "shortened secret": ("createVirtualAccount",),
+            **dict.fromkeys(("SHA-512", "SHA-1", "MD5"), OPERATIONS),
+            "hashed secret": ("createAccount", "createVirtualAccount"),
+            "no HMAC": ("listAccounts", "listVirtualAccounts"),
+            "no secret": ("getAccountBalances", "getVirtualAccount"),
+            "arguments swapped": ("createBeneficiary", "createWallet"),
+            "nonce before timestamp": ("getBeneficiary", "listWallets"),
+            "timestamp first": ("updateBeneficiary", "createPayin"),
+            "scheme before the signature": ("disableBeneficiary",),
+            "a line feed behind the secret": ("createPayoutDestination",),
+            "shortened secret": ("listPayoutDestinations",),
             # The secrets of the reference server contain lower-case letters.
-            "capital secret": ("listVirtualAccounts",),
+            "capital secret": ("createPayout",),
         }
     ),
     "A signature is accepted that is not the right one.": passing("signatures_equal", each=COMPARISONS),
@@ -376,7 +375,16 @@ def body_forms(ctx: Context) -> dict[str, bytes]:
 faults["auth.no-separators"] |= {
     "A signature made over separated parts is accepted.": also_signed(
         lambda self, ctx, value: [value.join(signed_parts(self, ctx))],
-        each={"newline": b"\n", "|": b"|", ":": b":", ".": b".", "space": b" "},
+        each={
+            "newline": b"\n",
+            "|": b"|",
+            ":": b":",
+            ".": b".",
+            ",": b",",
+            "space": b" ",
+            "tab": b"\t",
+            "CRLF": b"\r\n",
+        },
     ),
     "A signature made with a line feed before the body only is accepted.": taking(
         {"a line feed before the body": ("createAccount", "createVirtualAccount")}

@@ -246,7 +246,7 @@ def rules_of(mistake: Mistake, parts: Parts) -> str:
         return "auth.signature"
     if not parts.body and string.startswith(parts.string()):
         return _PART["body"]
-    for separator in (b"\n", b".", b":", b"|", b",", b" "):
+    for separator in (b"\n", b".", b":", b"|", b",", b" ", b"\t", b"\r\n"):
         if string in (separator.join(parts.pieces.values()), parts.string(body=separator + parts.body)):
             return "auth.no-separators"
     for name in parts.pieces:

@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
 from conformance.checks.check import Check, check
+from conformance.checks.hang_ups import RULE, UNDER_WAY, hang_up_and_ask, refused_for_its_key
 from conformance.checks.idempotent_requests import own_place, refused_for_key
 from conformance.checks.list_judging import judge_whole
 from conformance.checks.members import judge_members, look_for, mismatches
@@ -23,17 +23,12 @@ from conformance.judge.effects import EXACT, sent_amount
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
-from conformance.world.calls import call, identifier, renewed
+from conformance.world.calls import call, identifier
 from conformance.world.payments import moves_after
 from conformance.world.run import Account
 
-RULE = "idempotency.hang-up"
-
 #: Ends of a connection behind the whole request, by turns.
 _WHOLE = (HangUp.CLOSE, HangUp.RESET, HangUp.HALF_CLOSE)
-
-#: Statuses of a request that is still under way, or comes too soon.
-_UNDER_WAY = (409, 423, 425, 429)
 
 #: Requests whose callers hang up at once.
 _AT_ONCE = 8
@@ -108,66 +103,60 @@ def test_callers_hang_up_and_ask_at_once(at: Check) -> None:
     words = f"one of {_AT_ONCE} requests whose callers hang up ({how}), and their keys and bodies at once"
     rounds = Rounds(at, 1)
     for _ in rounds:
-        places = [own_place(at)] * _AT_ONCE
-        if traits.disables:
-            places[1:] = [own_place(at) for _ in places[1:]]
-        bodies = at.run.samples.wallets() if traits.unique_pair else [None] * _AT_ONCE
-        calls = [place.call(at.operation.id, each) for place, each in zip(places, bodies, strict=False)]
-        effects = SideEffects(at, places[0]).start()
+        place, calls = _requests_at_once(at)
+        effects = SideEffects(at, place).start()
         sent = rounds.race([each for one in calls for each in (one.but(hang_up=how), one)], words)
+        refused = list[Exchange]()
         for first in sent[1::2]:
             again = at.eventually(
                 partial(at.send, first.call, f"the key and body of {words}, again"),
-                lambda answer: answer.status not in _UNDER_WAY,
+                lambda answer: answer.status not in UNDER_WAY,
             )
             effects.accepted.add(identifier(again) if again.succeeded else "")
             if first.succeeded:
                 at.same(RULE, first, again)
-            elif again.succeeded or _for_its_key(at, again):
+            elif again.succeeded:
                 at.accepted(RULE, again)
+            elif refused_for_its_key(at, again):
+                refused.append(again)
         if traits.listed_by and not rounds.spoilt:
             effects.judge(RULE, words, sent, partial(at.send, calls[0], words))
+        if any(map(refused_for_key, refused)) or (refused and _taken_at_once(at, rounds)):
+            for again in refused:
+                at.accepted(RULE, again)
+        elif refused:
+            at.not_exercised(RULE, f"{words}: some are refused where their callers stay, too")
+
+
+def _requests_at_once(at: Check) -> tuple[Account, list[Call]]:
+    """Several valid requests to send at once, and the place of the first."""
+    traits, places = at.operation.traits, [own_place(at)] * _AT_ONCE
+    if traits.disables:
+        places[1:] = [own_place(at) for _ in places[1:]]
+    bodies = at.run.samples.wallets() if traits.unique_pair else [None] * _AT_ONCE
+    return places[0], [place.call(at.operation.id, each) for place, each in zip(places, bodies, strict=False)]
+
+
+def _taken_at_once(at: Check, rounds: Rounds) -> bool:
+    """True if the server takes as many requests at once, each twice, whose callers stay: it may refuse some
+    for their number, and a refusal may be stored."""
+    calls = _requests_at_once(at)[1]
+    answers = rounds.race([each for one in calls for each in (one, one)], "as many whose callers stay")
+    return all(
+        first.succeeded or again.succeeded for first, again in zip(answers[::2], answers[1::2], strict=True)
+    )
 
 
 def _sent_again(at: Check, request: Call, how: HangUp) -> list[Exchange]:
     """Sends a request and hangs up, then its key and body until that is under way no more, and once more;
     judges the answers. Returns the exchanges, the first answer last; none where it was refused there."""
-    sent = _hung_up(at, request, f"a request whose caller hangs up ({how})", hang_up=how)
+    sent = hang_up_and_ask(at, request, f"a request whose caller hangs up ({how})", hang_up=how)
     if not sent:
         return []
     lost, again = sent
     once_more = at.send(again.call, f"{again.purpose} once more")
     at.same(RULE, again, once_more)
     return [lost, once_more, again]
-
-
-def _hung_up(at: Check, request: Call, words: str, **how: Any) -> list[Exchange]:
-    """Sends a request, hangs up, and sends its key and body until that is under way no more; judges that it
-    is accepted then, as its body is with a fresh key. Returns the two exchanges; none where it was refused
-    there."""
-    sent: list[Exchange] = []
-
-    def probe(call: Call) -> Exchange:
-        lost = at.send(call.but(**how), words)
-        again = at.eventually(
-            lambda: at.send(call, f"the key and body of {words}"),
-            # 429 is waited out by the client as well.
-            lambda answer: answer.status not in _UNDER_WAY,
-        )
-        sent[:] = lost, again
-        return again
-
-    answer = at.accepted_as(RULE, probe, request, decisive=partial(_for_its_key, at))
-    return sent if answer.succeeded and answer.call.path == request.path else []
-
-
-def _for_its_key(at: Check, answer: Exchange) -> bool:
-    """True if a request is refused for its key: its body is accepted with a fresh one."""
-    # A refusal of what was too new to be found may be stored.
-    if not answer.refused or answer.status == 404:
-        return False
-    fresh = f"{answer.purpose}, with a fresh key"
-    return refused_for_key(answer) or at.send(renewed(answer.call), fresh).succeeded
 
 
 def _judge_number(
@@ -287,7 +276,7 @@ def _sent_later(at: Check, request: Call, delay: float) -> list[Exchange]:
     """Sends a request, hangs up after so many seconds, and sends its key and body until that is under way no
     more; judges the answer. Returns the exchanges; none where it was refused there."""
     words = f"a request whose caller hangs up after {delay * 1000:.1f} ms"
-    return _hung_up(at, request, words, hang_up=HangUp.CLOSE, hang_up_after=delay)
+    return hang_up_and_ask(at, request, words, hang_up=HangUp.CLOSE, hang_up_after=delay)
 
 
 def _judge_payouts(at: Check, latency: float) -> None:

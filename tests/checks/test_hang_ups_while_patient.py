@@ -13,6 +13,7 @@ from conformance.judge.waits import PATIENCE
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
+from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.target.file import build
@@ -65,3 +66,28 @@ def test_a_raced_key_shows_on_each_operation(operation: str) -> None:
         run = Run(build(target_tables(seeded, url), "a server with a raced key"))
         (cell,) = run_check(check, operation, run)[0]
     assert cell.verdict is Verdict.FAILED, cell.summary
+
+
+class FewAtOnce(Behaviour):
+    """Refuses a payout within 12 ms of two others, and stores the refusal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paid: list[int] = []
+
+    def check_funds(self, ctx: Context) -> None:
+        self.paid = [instant for instant in self.paid if instant > ctx.now - 12_000]
+        if len(self.paid) > 1:
+            raise Refusal("insufficient_funds")
+        self.paid.append(ctx.now)
+        super().check_funds(ctx)
+
+    def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
+        return True
+
+
+def test_a_stored_refusal_of_too_many_at_once_is_no_lost_key() -> None:
+    check = load_checks()["test_hang_ups.test_callers_hang_up_and_ask_at_once"]
+    with hurried():
+        (cell,) = run_check(check, "createPayout", run_on(FewAtOnce()))[0]
+    assert cell.verdict is not Verdict.FAILED, cell.summary

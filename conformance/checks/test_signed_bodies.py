@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -77,6 +78,8 @@ def test_body_is_signed(engine: Engine) -> Iterator[Case]:
     for mistake, letter in _OF_TEXTS.items():
         odd = body.replace(b"conformance", b"conformance" + letter)
         yield engine.mistake(rule, mistake, body=odd)
+    name = "a body with a byte order mark put before it after signing"
+    yield signed(name, codecs.BOM_UTF8 + body, body)
     # A server that parses one media type may verify others over an empty body.
     unread = ["text/plain"]
     if engine.turn((False, True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import re
@@ -186,11 +187,12 @@ def _known_fields(self: Any, ctx: Context) -> bytes:
     return b""
 
 
-#: What bytes that are no UTF-8 become -> a body with that in their place.
+#: What becomes of bytes that are no text in UTF-8 -> a body with that in their place.
 DECODED = {
     "nothing": lambda body: body.decode(errors="ignore").encode(),
     "the replacement character": lambda body: body.decode(errors="replace").encode(),
     "question marks": lambda body: body.decode(errors="replace").replace("\ufffd", "?").encode(),
+    "a byte order mark left out": lambda body: body.removeprefix(codecs.BOM_UTF8),
 }
 
 faults["auth.signed-body"] |= {
@@ -226,10 +228,10 @@ faults["auth.signed-body"] |= {
             ),
         },
     ),
-    "Bytes that are no UTF-8 are left out of what is signed, and the body is read as it is.": seam(
+    "What is no text in UTF-8 is left out of what is signed, and the body is read as it is.": seam(
         "signed_body", lambda value, usual: value(usual()), each=DECODED
     ),
-    "Bytes that are no UTF-8 are left out of what is signed, and of what is read.": seams(
+    "What is no text in UTF-8 is left out of what is signed, and of what is read.": seams(
         {
             "signed_body": lambda value, usual: value(usual()),
             "decode_body": lambda ctx, value: value(ctx.request.body).decode(),

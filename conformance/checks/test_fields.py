@@ -19,6 +19,7 @@ from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.comparison import sent_document, show
+from conformance.judge.outcomes import memberless, unless_malformed
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
 from conformance.world.bodies import SAMPLE, bodies
@@ -221,25 +222,26 @@ def test_code_with_a_line_feed(at: Check) -> None:
         for field in _of_fiat(invalid, fields):
             code = invalid.valid().get(field.name) or {"country": "US"}.get(field.code, "USD")
             answer = at.send(_call(at, invalid, {field.name: f"{code}\n"}), f"{field.name} with a line feed")
-            fits = str(answer.get(field.name)).isalpha()
-            _judge_trimmed(invalid, f"fields.{field.code}-code", answer, field.name, "letters", fits)
+            _judge_trimmed(invalid, f"fields.{field.code}-code", answer, field.name)
 
 
 def _judge_trimmed(
-    invalid: DefectiveBodies, rule: str, answer: Exchange, name: str, form: str, fits: bool
+    invalid: DefectiveBodies, rule: str, answer: Exchange, name: str, most: int | None = None
 ) -> None:
-    """Judges that a value with white space behind it is refused, or shown as one that fits."""
+    """Judges that a text with white space behind it is refused, or shown as one of letters, or not longer."""
+    value = answer.get(name) if answer.succeeded else None
     if invalid.stop and not answer.succeeded:
-        invalid.unclear(rule, answer.purpose, answer)
-    elif invalid.at.usable(rule, answer):
-        got = show(answer.get(name)) if answer.succeeded and not fits else ""
-        invalid.at.expect(rule, f"{name} of {form}, or a refusal", got, answer)
+        return invalid.unclear(rule, answer.purpose, answer)
+    if why := memberless(answer):
+        return invalid.at.unclear(rule, why, answer)
+    text, form = isinstance(value, str), f"{most} characters at most" if most else "letters"
+    fits = value is None or (text and (len(value) <= most if most else value.isalpha()))
+    judgement = f"{name} of {form}, or a refusal", "" if fits else show(value), answer
+    invalid.at.expect(rule, *(judgement if text else unless_malformed(judgement, (answer, name))))
 
 
 #: Rules whose rows have examples of what they exclude.
 _EXEMPLIFIED = {row.rule: row for row in FIELD_RULES if row.examples}
-
-
 _COVERED = {operation for rule in _EXEMPLIFIED for operation in RULES[rule].operations}
 
 
@@ -323,9 +325,7 @@ def test_longer_by_spaces(at: Check) -> None:
         for field in fields:
             changes = {field.name: plain(field) + "  "}
             answer = at.send(_call(at, invalid, changes), f"{field.name} of the maximum and two spaces")
-            fits = len(str(answer.get(field.name))) <= (field.max_length or 0)
-            form = f"{field.max_length} characters at most"
-            _judge_trimmed(invalid, "fields.max-length", answer, field.name, form, fits)
+            _judge_trimmed(invalid, "fields.max-length", answer, field.name, field.max_length)
 
 
 def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str) -> None:

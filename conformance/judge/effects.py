@@ -36,6 +36,9 @@ _PASSED_ON = MOVING | {"is_default"}
 #: Arithmetic without rounding or exceptions.
 EXACT = Context(prec=500, traps=[])
 
+#: The least part of an amount that counts: with it, amounts of up to 400 digits are added without rounding.
+_LEAST = Decimal("1E-90")
+
 _NO_SEPARATORS = str.maketrans("", "", "_'")
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
@@ -166,7 +169,7 @@ def amounts(balances: Any) -> Money | None:
         for member in ("available_balance", "pending_payout", "pending_payin", "total_balance"):
             with contextlib.suppress(InvalidOperation):
                 amount = Decimal(str(balance.get(member)))
-                if amount.is_finite():
+                if amount.is_finite() and EXACT.quantize(amount, _LEAST) == amount:
                     money[str(balance.get("currency")), member] = amount
     return money
 

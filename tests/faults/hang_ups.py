@@ -154,6 +154,7 @@ faults["idempotency.hang-up"] |= {
             ),
         },
         base=Stepwise,
-        operations=[name for name in OPERATION_SETS["create"] if name != "createPayin"],
+        # Each hang-up of createWallet takes a pair: too few to meet two within the last step in each run.
+        operations=[name for name in OPERATION_SETS["create"] if name not in ("createPayin", "createWallet")],
     ),
 }

@@ -171,11 +171,6 @@ def _other_end(engine: Engine, first: Exchange, side: int) -> Exchange | None:
     return other if alike else None
 
 
-def _unauthenticated(answer: Exchange) -> bool:
-    """True unless an answer shows that its request passed authentication."""
-    return answer.status is None or answer.status >= 500 or answer.throttled or answer.refused_authentication
-
-
 def _near_the_edge(at: Check, engine: Engine, sound: Engine, rule: str, side: int) -> None:
     """Judges timestamps just outside the window (side 1) or inside it (-1), old and ahead, and farther from
     the edge where nothing proves on which side the first was; `sound` sends those of the other end."""

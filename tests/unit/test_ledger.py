@@ -117,7 +117,7 @@ def test_violations_of_the_rules_own_check_come_first() -> None:
     whole.add(cell(violations=several).concluded("another", aside=True))
     whole.add(cell(violations=[Violation("own", "b", (41,))]).concluded("own"))
     assert len(whole.violations) == VIOLATIONS + 1 and whole.decisive.exchanges == (41,)
-    assert whole.exchanges == [41, *range(8)]
+    assert whole.exchanges == [41, *range(VIOLATIONS)]
 
 
 def ledger_of(number: int) -> Ledger:

@@ -3,6 +3,10 @@ key that is raced shows in one round."""
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections import defaultdict
+
 import pytest
 
 from conformance.checks import load_checks
@@ -16,11 +20,12 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
+from conformance.reference.store import Answer
 from conformance.target.file import build
 from conformance.world.run import Run
 from tests.faults.catalogue import refusal, refuse
 from tests.support.runs import run_on
-from tests.support.windows import KeyWindow
+from tests.support.windows import Window
 from tests.variants.hurry import hurried
 
 
@@ -54,6 +59,28 @@ def test_a_short_step_shows_to_a_patient_run_which_ends(
     assert run.sent < 3000
 
 
+class Meeting(Window):
+    """Looks a key up twice before it does either request: the second does its own behind the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._met = defaultdict[str | None, threading.Barrier](lambda: threading.Barrier(2))
+        self._done = defaultdict[str | None, threading.Event](threading.Event)
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        answer = super().stored_answer(ctx)
+        if answer is None:
+            # None but one comes where no race is.
+            with contextlib.suppress(threading.BrokenBarrierError):
+                if self._met[ctx.key].wait(0.3):
+                    self._done[ctx.key].wait(5)
+        return answer
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        self._done[ctx.key].set()
+
+
 #: Operations that a server with a raced key does twice: a second wallet of a pair is refused.
 RACED = sorted({*RULES["idempotency.hang-up"].operations} - {"createWallet"})
 
@@ -61,7 +88,7 @@ RACED = sorted({*RULES["idempotency.hang-up"].operations} - {"createWallet"})
 @pytest.mark.parametrize("operation", RACED)
 def test_a_raced_key_shows_on_each_operation(operation: str) -> None:
     check = load_checks()["test_hang_ups.test_callers_hang_up_and_ask_at_once"]
-    server, seeded = new_server(KeyWindow(10))
+    server, seeded = new_server(Meeting())
     with served(server, threads=True) as url:
         run = Run(build(target_tables(seeded, url), "a server with a raced key"))
         (cell,) = run_check(check, operation, run)[0]

@@ -98,8 +98,8 @@ def _other_member(name: str, value: Any) -> str:
 def _strays(operation: str, body: Body) -> Iterator[Stray]:
     """Yields strays of each field, and of each member of an object, beside those of a body."""
     resource = TRAITS[operation].creates or OPERATIONS[operation].resource
-    shown = [field for field in request_fields(operation) if field.name in documented(operation)]
-    text = next((field for field in reversed(shown) if field.free), shown[0])
+    answered = [field for field in request_fields(operation) if field.name in documented(operation)]
+    text = next((field for field in reversed(answered) if field.free), answered[0])
     for path in wrappers(resource):
         form, value = "in an object that some frameworks unwrap", _other(operation, text, body)
         yield Stray(text.name, "", text.name, form, value, under=path)
@@ -146,11 +146,11 @@ def _with(body: Body, strays: Sequence[Stray], *, first: bool = False) -> Body:
 
 def _joined(body: Body, more: Body) -> Body:
     """Adds members to a body and to the objects in it."""
-    made = dict(body)
+    whole = dict(body)
     for name, value in more.items():
-        own = made.get(name)
-        made[name] = _joined(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
-    return made
+        own = whole.get(name)
+        whole[name] = _joined(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+    return whole
 
 
 def _judge(at: Check, answer: Exchange, body: Body, strays: Sequence[Stray]) -> None:

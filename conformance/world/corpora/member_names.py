@@ -39,13 +39,13 @@ def wrappers(resource: str) -> list[tuple[str, ...]]:
 
 def nested(values: Iterable[tuple[tuple[str, ...], Any]]) -> dict[str, Any]:
     """The object that has each value at its path of names."""
-    made: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for path, value in values:
-        within = made
+        within = tree
         for name in path[:-1]:
             within = within.setdefault(name, {})
         within[path[-1]] = value
-    return made
+    return tree
 
 
 def spellings(name: str) -> dict[str, str]:

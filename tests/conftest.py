@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests import proofs
 from tests.proofs import pytest_addoption  # noqa: F401 - a hook
 from tests.support.runs import run_on
@@ -48,7 +48,7 @@ def _shown(value: Any) -> str:
 
 
 @pytest.fixture
-def run() -> Run:
+def lane() -> Lane:
     """A run on a new reference server."""
     return run_on()
 

@@ -45,7 +45,7 @@ def earliest(at: Check, within: float = REMEMBERED - SLOWEST) -> Exchange | None
             and time.time() - exchange.started < within
         )
 
-    firsts = (next(filter(fits, list(record.values())), None) for record in at.run.common.records)
+    firsts = (next(filter(fits, list(record.values())), None) for record in at.lane.common.records)
     return min(filter(None, firsts), key=lambda exchange: exchange.started, default=None)
 
 
@@ -74,12 +74,12 @@ class AuthProbes(Engine):
         super().__init__(
             at,
             lambda: at.account(untouched if once else AUTHENTICATION),
-            moved=lambda: at.run.forget(untouched),
-            others={FOREIGN: lambda: at.run.account(owner="secondary")},
+            moved=lambda: at.lane.forget(untouched),
+            others={FOREIGN: lambda: at.lane.account(owner="secondary")},
         )
         purpose = AUTHENTICATION.of(operation)
         #: Engine of requests that must pass authentication, whatever the answer after that.
-        self.sound = Engine(at, lambda: at.run.account(purpose) if once else self.fixture)
+        self.sound = Engine(at, lambda: at.lane.account(purpose) if once else self.fixture)
         if proven:
             self.beside = self.first = self._pass()
 
@@ -87,14 +87,14 @@ class AuthProbes(Engine):
         """Returns a valid request that passed authentication, sent once for each operation of a run."""
         what = "a valid request, to derive defective ones from"
         return self.passed(
-            self.at.run.common.cache.get((what, self.operation), lambda: self.at.send(self.valid(), what))
+            self.at.lane.common.cache.get((what, self.operation), lambda: self.at.send(self.valid(), what))
         )
 
     @property
     def second(self) -> Engine:
         """Engine of the second organization in an account of its own; this one without such an organization.
         A server may authenticate each organization differently."""
-        account = self.at.run.account
+        account = self.at.lane.account
         try:
             account(owner="secondary").ids(self.operation)
         except (Inconclusive, NotApplicable):
@@ -118,7 +118,7 @@ class AuthProbes(Engine):
     @property
     def recent(self) -> Exchange:
         """A valid request whose nonce is still remembered: the first one, or a new one."""
-        if self.at.run.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
+        if self.at.lane.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
             return self.first
         return self.passed(self.at.send(self.valid(), "a valid request, whose nonce is used again"))
 

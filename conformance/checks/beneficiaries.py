@@ -17,10 +17,10 @@ from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.bodies import NAMES
 from conformance.world.calls import call, identifier, member
+from conformance.world.lane import Fixture
 from conformance.world.other_values import other_value
 from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
-from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body
@@ -32,7 +32,7 @@ STEADY = 4
 class Beneficiary:
     """A beneficiary created for a check: the exchange that created it, and requests on it."""
 
-    def __init__(self, at: Check, fixture: Account, body: Body | None = None) -> None:
+    def __init__(self, at: Check, fixture: Fixture, body: Body | None = None) -> None:
         self.at = at
         # The default type is not judged here.
         body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
@@ -50,7 +50,7 @@ class Beneficiary:
         """Reads it until it shows the expected members (see `look_for`)."""
         return look_for(self.at, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
-    def furnish(self, fixture: Account) -> None:
+    def furnish(self, fixture: Fixture) -> None:
         """Creates a destination of it and, unless the target has no payouts, a payout to that."""
         bank = fixture.bank_account()
         create = self.at.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
@@ -58,7 +58,7 @@ class Beneficiary:
             self.stated["payout_destinations"] = [document(create)]
         if create.succeeded and self.at.target.features.payouts is not False:
             payee = self.ids["beneficiary_id"], identifier(create), member(create, "currency")
-            payout = self.at.run.samples.payout(*payee)
+            payout = self.at.lane.samples.payout(*payee)
             self.at.send(call("createPayout", {"account_id": fixture.account_id}, payout), "a payout to it")
 
     def patch(self, body: Body, purpose: str) -> Exchange:
@@ -91,7 +91,7 @@ def judge_taken(at: Check, rule: str, person: Beneficiary, answer: Exchange) -> 
     return at.accepted(rule, answer)
 
 
-def required_only(fixture: Account) -> Body:
+def required_only(fixture: Fixture) -> Body:
     """Builds the sample beneficiary without the nullable fields."""
     optional = NULLABLE["createBeneficiary"]
     return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
@@ -106,10 +106,10 @@ _NEARBY = {
 }
 
 
-def new_values(fixture: Account, moved: str = "address_line") -> Body:
+def new_values(fixture: Fixture, moved: str = "address_line") -> Body:
     """New values for the fields of a beneficiary, close to the target file's where it sets them. Of the
     address one member changes, if the target file sets none: a server may compare only some of them."""
-    own, word = fixture.run.samples, samples.marker()
+    own, word = fixture.lane.samples, samples.marker()
     sample, fixed = own.beneficiary(), own.over("beneficiary")
     if "address" in fixed:
         moved = "address_line"
@@ -128,10 +128,10 @@ def new_values(fixture: Account, moved: str = "address_line") -> Body:
     }
 
 
-def all_changed(fixture: Account) -> list[Body]:
+def all_changed(fixture: Fixture) -> list[Body]:
     """Bodies to try that change each field of a beneficiary, and each member of its address, later ones
     fewer: a server may refuse that an individual becomes a business, or another country."""
-    values, own = new_values(fixture), fixture.run.samples
+    values, own = new_values(fixture), fixture.lane.samples
     if own.over("beneficiary"):
         return [values]
     near, country = {**values, "address": {**values["address"], **_NEARBY}}, abroad(values)
@@ -266,7 +266,7 @@ def judge_moved(at: Check, rule: str, before: Exchange, answer: Exchange, what: 
 class Defaults:
     """A default destination of a fixture's beneficiary, and the judgement that refused requests keep it."""
 
-    def __init__(self, at: Check, fixture: Account, shape: str) -> None:
+    def __init__(self, at: Check, fixture: Fixture, shape: str) -> None:
         """Creates the destination, of a shape of bodies. Raises Inconclusive where the server refuses it."""
         self.at, self.fixture = at, fixture
         operation = "createPayoutDestination"
@@ -282,7 +282,7 @@ class Defaults:
             self.at.expect(UNTOUCHED, *same_defaults(sentence, after, self.before), *answers)
 
 
-def defaults(at: Check, fixture: Account, *those: str) -> Exchange:
+def defaults(at: Check, fixture: Fixture, *those: str) -> Exchange:
     """Reads the list of a beneficiary's destinations until its only default is one of those ids; without any,
     until it has no default."""
 

@@ -36,8 +36,8 @@ from conformance.judge.waits import AGE
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
+from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import SHARED, Purpose, purpose_of
-from conformance.world.run import Account, Run
 from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
@@ -49,8 +49,8 @@ MANY = 2500
 class Check:
     """One check on one operation."""
 
-    def __init__(self, run: Run, operation: Operation, rules: Iterable[Rule], check: str) -> None:
-        self.run = run
+    def __init__(self, lane: Lane, operation: Operation, rules: Iterable[Rule], check: str) -> None:
+        self.lane = lane
         self.operation = operation
         self.check = check
         self.rules = {rule.id: rule for rule in rules}
@@ -61,14 +61,14 @@ class Check:
 
     @property
     def target(self) -> Target:
-        return self.run.target
+        return self.lane.target
 
     # ------------------------------------------------------------------ making
 
-    def account(self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False) -> Account:
+    def account(self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False) -> Fixture:
         """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
         below = "beneficiary_id" in self.operation.path_parameters
-        return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
+        return self.lane.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
 
     def valid(self, *, fresh: bool = False) -> Call:
         """Builds a valid call of the check's operation: in a place in which nothing is, if `fresh` or where
@@ -79,19 +79,19 @@ class Check:
 
     def send(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a call; returns the exchange, whatever the answer."""
-        exchange = self.run.send(self.run.client(organization), call, purpose)
+        exchange = self.lane.send(self.lane.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
     def shown(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a call; repeats a GET until what was just created is found (eventual consistency)."""
-        exchange = self.run.shown(self.run.client(organization), call, purpose)
+        exchange = self.lane.shown(self.lane.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a valid call. Raises Inconclusive unless it is answered 2xx."""
-        exchange = self.run.accept(self.run.client(organization), call, purpose)
+        exchange = self.lane.accept(self.lane.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
@@ -107,13 +107,13 @@ class Check:
     def eventually(self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "") -> R:
         """Repeats a look until it is good; returns its result, or the last one (see `Lag.eventually`). The
         operation is that of the check unless given."""
-        return self.run.lag.eventually(operation or self.operation.id, look, good)
+        return self.lane.lag.eventually(operation or self.operation.id, look, good)
 
     def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
         """Sends calls simultaneously, those of several organizations by turns. A check of whose races none
         overlapped cannot pass."""
-        clients = itertools.cycle([self.run.client(name) for name in organizations or ("primary",)])
-        exchanges = self.run.race(
+        clients = itertools.cycle([self.lane.client(name) for name in organizations or ("primary",)])
+        exchanges = self.lane.race(
             [(client, call, purpose) for client, call in zip(clients, calls, strict=False)]
         )
         self.exchanges += [exchange.number for exchange in exchanges]
@@ -122,7 +122,7 @@ class Check:
 
     def later(self, earlier: Exchange) -> str:
         """How much later than an earlier exchange it is, in words: seconds, and requests of all lanes."""
-        records = (list(record.values()) for record in self.run.common.records)
+        records = (list(record.values()) for record in self.lane.common.records)
         number = sum(each.started > earlier.started for record in records for each in record)
         return f"{duration(time.time() - earlier.started)} and {count(number, 'request')} later"
 
@@ -131,13 +131,13 @@ class Check:
         what is forgotten after many, or after a while, shows then. None where the rule is broken already."""
         if any(cell.violations for cell in self.cells.values()):
             return
-        end = time.monotonic() + (AGE if self.run.patience > 0 else 0.0)
+        end = time.monotonic() + (AGE if self.lane.patience > 0 else 0.0)
         for _ in range(MANY):
             if time.monotonic() >= end:
                 break
             self.send(make(), purpose)
-        self.run.pause(max(0.0, end - time.monotonic()))
-        self.run.patience = 0.0
+        self.lane.pause(max(0.0, end - time.monotonic()))
+        self.lane.patience = 0.0
 
     # ------------------------------------------------------------------ judging
 
@@ -205,7 +205,7 @@ class Check:
         try:
             yield
         except Inconclusive as stop:
-            answers = filter(None, map(self.run.exchange, stop.why.exchanges))
+            answers = filter(None, map(self.lane.exchange, stop.why.exchanges))
             choice = any(
                 each.refused and not each.throttled and not each.refused_authentication for each in answers
             )
@@ -239,7 +239,7 @@ class Check:
 
     def observe_delay(self, question: str) -> None:
         """Records the delay after which writes showed in answers of the check's operation."""
-        self.observe("read.delay", question, self.run.lag.described(self.operation.id))
+        self.observe("read.delay", question, self.lane.lag.described(self.operation.id))
 
     def record(self, rule: str, answer: Exchange, *beside: Exchange, choice: str = "") -> None:
         """Observes a usable answer as the `choice` named, else as accepted or by its status and error."""
@@ -279,7 +279,7 @@ class Check:
         if not answer.refused_authentication:
             return False
         purpose = f"a valid {self.operation.id}, after an authentication failure"
-        valid = self.run.cache.get(
+        valid = self.lane.cache.get(
             ("locked out", self.operation.id),
             # Elsewhere: it is no effect of what was refused.
             lambda: self.send(self.valid(fresh=True), purpose),
@@ -308,7 +308,7 @@ class Check:
             )
             for index, cell in enumerate(self.cells.values())
         ]
-        if any(self.run.record[number].throttled for number in self.exchanges):
+        if any(self.lane.record[number].throttled for number in self.exchanges):
             for cell in cells:
                 cell.unclear = [replace(one, remedy=one.remedy or SLOWER) for one in cell.unclear]
         return cells
@@ -316,7 +316,7 @@ class Check:
     def _limited(self) -> Inconclusive | None:
         """Why a check that sent a request which was limited to the end, and not sent again, did not see all
         of what it is for; races repeat their rounds themselves."""
-        sent = [self.run.record[number] for number in self.exchanges if number in self.run.record]
+        sent = [self.lane.record[number] for number in self.exchanges if number in self.lane.record]
 
         def key(exchange: Exchange) -> tuple[str, str, bytes]:
             return exchange.purpose, exchange.target, exchange.request_body

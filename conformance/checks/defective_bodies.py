@@ -18,9 +18,9 @@ from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.calls import identifier
 from conformance.world.case import Case
+from conformance.world.lane import Fixture
 from conformance.world.other_values import other_value
 from conformance.world.purposes import INVALID_BODIES, SHARED, WITHOUT_WALLETS, Purpose
-from conformance.world.run import Account
 from conformance.world.samples import Body, marker
 from conformance.world.shapes import SHAPES, TURNS, accepted_body, accepts, by_shape
 
@@ -58,11 +58,11 @@ class DefectiveBodies(Engine):
             self.stop = stop
         # Before the first snapshot, as this may create resources.
         rows = TURNS.get(self.operation, ()) if shape == SAMPLE and not self.stop else ()
-        turns = [shape, *(row for row in rows if accepts(at.run, self.operation, row))]
+        turns = [shape, *(row for row in rows if accepts(at.lane, self.operation, row))]
         #: The number of rows of bodies that one invalid field is in, by turns.
         self.turns, self._turns = len(turns), itertools.cycle(turns)
 
-    def _account(self) -> Account:
+    def _account(self) -> Fixture:
         """Returns the fixture of defective requests, cached for the run; that of wallets has none.
 
         Destinations of one shape are a business's, where the server accepts one: it may check these apart."""
@@ -70,8 +70,8 @@ class DefectiveBodies(Engine):
         if self.operation != "createPayoutDestination" or self.shape != _OF_A_BUSINESS:
             return fixture
         account = fixture.account_id
-        return self.at.run.cache.get(
-            ("business", account), lambda: Account(self.at.run, account_id=account, business=True)
+        return self.at.lane.cache.get(
+            ("business", account), lambda: Fixture(self.at.lane, account_id=account, business=True)
         )
 
     @property
@@ -82,12 +82,12 @@ class DefectiveBodies(Engine):
     def _beneficiary(self) -> Exchange:
         """The create of the beneficiary to update: a business where the server accepts one, so that each
         field applies; an individual for that shape."""
-        return self.at.run.cache.get(("to update", self.shape), self._new_beneficiary)
+        return self.at.lane.cache.get(("to update", self.shape), self._new_beneficiary)
 
     def _new_beneficiary(self) -> Exchange:
         create = "createBeneficiary"
         shape = "business" if self.shape == SAMPLE else self.shape
-        shape = shape if accepts(self.at.run, create, shape) else SAMPLE
+        shape = shape if accepts(self.at.lane, create, shape) else SAMPLE
         return self.fixture.create(create, accepted_body(self.fixture, create, shape))
 
     # ------------------------------------------------------------------ requests
@@ -170,11 +170,11 @@ class DefectiveBodies(Engine):
     def _move_on(self) -> None:
         """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""
         if self.traits.subset_of:
-            self.at.run.cache.forget(("to update", self.shape))
+            self.at.lane.cache.forget(("to update", self.shape))
         elif not self.traits.shared:
-            self.at.run.forget(self._purpose)
+            self.at.lane.forget(self._purpose)
             for shape in (SAMPLE, *SHAPES["updateBeneficiary"]):
-                self.at.run.cache.forget(("to update", shape))
+                self.at.lane.cache.forget(("to update", shape))
 
     # ------------------------------------------------------------------ effects
 
@@ -191,7 +191,7 @@ class DefectiveBodies(Engine):
         refused = [answer for answer in answers if answer.refused]
         if refused and self.traits.unique_pair and UNTOUCHED in self.at.rules:
             elsewhere = judge_pair(self.at, self.fixture, self.valid(), refused)
-            self.at.run.forget(self._purpose)
+            self.at.lane.forget(self._purpose)
             if elsewhere is not None:
                 reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
                 self.at.unclear(UNTOUCHED, reason, elsewhere)
@@ -199,7 +199,7 @@ class DefectiveBodies(Engine):
 
 
 def judge_pair(
-    at: Check, fixture: Account, body: Body, refused: Sequence[Exchange], beside: Body | None = None
+    at: Check, fixture: Fixture, body: Body, refused: Sequence[Exchange], beside: Body | None = None
 ) -> Exchange | None:
     """Judges that refused wallets have not taken the pair of a body: it is accepted after them, if it is in a
     new account, `beside` such a wallet as the first one has. Where both are refused, judges nothing and
@@ -255,7 +255,7 @@ def engines(
     create = at.operation.traits.subset_of or operation
     homes = {field.name: field.shape or SAMPLE for field in request_fields(create)}
     for shape in SHAPES.get(operation, ()) if elsewhere else ():
-        if accepts(at.run, operation, shape):
+        if accepts(at.lane, operation, shape):
             engine = DefectiveBodies(at, shape, _PLACES[shape])
             body = engine.valid()
             applies = [field for field in fields if homes[field.name] == SAMPLE or field.name in body]

@@ -46,7 +46,7 @@ from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.world.calls import quoted, renewed, unknown_like
 from conformance.world.case import FRESH, Case, call_of
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.sender import refusal_of_valid
 
 T = TypeVar("T")
@@ -72,11 +72,11 @@ class Engine:
     def __init__(
         self,
         at: Check,
-        fixture: Callable[[], Account],
+        fixture: Callable[[], Fixture],
         *,
         moved: Callable[[], None] | None = None,
         beside: Exchange | None = None,
-        others: Mapping[str, Callable[[], Account]] | None = None,
+        others: Mapping[str, Callable[[], Fixture]] | None = None,
         organization: str = "primary",
     ) -> None:
         self.at = at
@@ -96,7 +96,7 @@ class Engine:
     # ------------------------------------------------------------------ making
 
     @property
-    def fixture(self) -> Account:
+    def fixture(self) -> Fixture:
         """The account that cases are sent to."""
         return self._fixture()
 
@@ -105,7 +105,7 @@ class Engine:
         """Path parameters of the operation in that account."""
         return self.fixture.ids(self.operation)
 
-    def other(self, whose: str) -> Account:
+    def other(self, whose: str) -> Fixture:
         """Returns the account of another owner. Raises KeyError for an unknown one."""
         return self._others[whose]()
 
@@ -223,7 +223,7 @@ class Engine:
         """Repeats all refused requests, with a new key where the case has one, and with another amount where
         they can have one."""
         answers = []
-        calls = anew(self.at.run, [answer.call for _, answer in refused])
+        calls = anew(self.at.lane, [answer.call for _, answer in refused])
         for call, (step, answer) in zip(calls, refused, strict=True):
             if step.case.key == FRESH and call.idempotency_key:
                 call = call.but(idempotency_key=new_key())
@@ -261,7 +261,7 @@ class Engine:
 
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
         """Returns what the oracle demands of the answer to a case."""
-        known = Known(case.path, case.payee, self._drawn, self.at.run.clock.now(), self.nonces, self.keys)
+        known = Known(case.path, case.payee, self._drawn, self.at.lane.clock.now(), self.nonces, self.keys)
         return expect(call.but(operation=case.operation), self.at.target, known)
 
     def reason(self, case: Case, expected: ExpectedAnswer) -> Reason:

@@ -151,7 +151,7 @@ class Filtered:
         if "list.complete" in at.rules:
             at.expect(
                 "list.complete",
-                *self.stock.only_own(at.run, what, [exchange]),
+                *self.stock.only_own(at.lane, what, [exchange]),
             )
         if (count := total(exchange)) is not None:
             at.expect(COMBINE, *paging.number_is(what, page, "total", count))

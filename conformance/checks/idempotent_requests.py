@@ -10,8 +10,8 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import call, identifier
+from conformance.world.lane import Fixture, Restyle
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
 
 #: Error code of a key that is not a UUID.
@@ -42,15 +42,15 @@ def with_letters(variant: str = "") -> str:
     return key
 
 
-def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary") -> Account:
+def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary") -> Fixture:
     """Returns a fixture with resources of its own, in a shared account where that masks no effect."""
-    run, traits, account = at.run, at.operation.traits, None
+    run, traits, account = at.lane, at.operation.traits, None
     if traits.draws_on_funds:
         account = run.account(PAYOUTS, owner).account_id
     elif traits.creates != "account" and not traits.unique_pair:
         account = run.account(owner=owner).account_id
     vacant = traits.creates != "account"
-    return Account(run, owner, account_id=account, restyle=restyle, vacant=vacant)
+    return Fixture(run, owner, account_id=account, restyle=restyle, vacant=vacant)
 
 
 class IdempotentRequest:
@@ -62,7 +62,7 @@ class IdempotentRequest:
     def __init__(
         self,
         at: Check,
-        fixture: Account | None = None,
+        fixture: Fixture | None = None,
         body: Body | None = None,
         *,
         spaced: bool = False,
@@ -113,7 +113,7 @@ class IdempotentRequest:
 
     def another(self) -> Call:
         """Builds a valid call of the same operation in the same place, with another body and key."""
-        body = self.at.run.samples.wallet(-1) if self.at.operation.traits.unique_pair else None
+        body = self.at.lane.samples.wallet(-1) if self.at.operation.traits.unique_pair else None
         return self.fixture.call(self.operation, body)
 
     def with_fresh_key(self, body: Body) -> Exchange:

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 def stocked(at: Check) -> KnownList:
     """Returns the small list of the check's operation. Raises Inconclusive where it has no element."""
-    return small_list(at.run, at.operation.id)
+    return small_list(at.lane, at.operation.id)
 
 
 def active(at: Check) -> Parameters:
@@ -68,7 +68,7 @@ def steady(at: Check, call: Call, act: Callable[[], T]) -> T:
     read once."""
     if not traits_of(call.operation).others_add:
         return act()
-    with at.run.adders.alone():
+    with at.lane.adders.alone():
         for _ in range(_ATTEMPTS):
             before = _total(at, call)
             result = act()
@@ -156,7 +156,7 @@ def judge_count(at: Check, rule: str, call: Call, first: Walk) -> None:
 
     def most(done: Walk) -> Judgement:
         what = "a total that counts no more than the list shows later"
-        return paging.counts_at_most(what, first.pages, done, at.run.lag.within)
+        return paging.counts_at_most(what, first.pages, done, at.lane.lag.within)
 
     later = at.eventually(
         lambda: walk(at.send, call, size=MAX_SIZE - 1), lambda done: done.cut or not most(done)[1]

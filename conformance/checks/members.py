@@ -15,8 +15,8 @@ from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.creations import creations
+from conformance.world.lane import Fixture
 from conformance.world.purposes import PAYOUTS, POPULATED, purpose_of
-from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.text_turns import Place, with_texts
 
@@ -54,13 +54,13 @@ def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str])
 
 
 def send_with_texts(
-    at: Check, fixture: Account, body: Body, texts: Mapping[Place, str], what: str
+    at: Check, fixture: Fixture, body: Body, texts: Mapping[Place, str], what: str
 ) -> Exchange | None:
     """Sends a valid body with texts that servers are known to alter, then with fewer of them, as a server may
     refuse some. Judges that the first accepted answer shows what was sent, and returns it; None where all are
     refused, or no text has a place."""
     operation = at.operation.id
-    fixed = at.run.samples.over(at.operation.resource)
+    fixed = at.lane.samples.over(at.operation.resource)
     own = {place: text for place, text in texts.items() if place[0] not in fixed}
     calls = [fixture.call(operation, tried) for tried in with_texts(operation, body, own)]
     for answer in at.until_accepted(calls, what)[-1:]:
@@ -167,7 +167,7 @@ def judge_not_back(at: Check, rule: str, later: Exchange, earlier: Exchange, wha
 FUNDED = "Name an account that has balances: [primary] funded_account_id."
 
 
-def furnish(fixture: Account, operation: Operation) -> None:
+def furnish(fixture: Fixture, operation: Operation) -> None:
     """Creates a resource of the kind that an operation shows, unless a fixture has one. Raises Inconclusive
     where the server refuses it."""
     part = operation.resource.removeprefix("payout_")
@@ -177,18 +177,18 @@ def furnish(fixture: Account, operation: Operation) -> None:
         fixture.create(create)
 
 
-def _populated(at: Check) -> Account:
+def _populated(at: Check) -> Fixture:
     """Returns a fixture in which the check's operation has something to show."""
     operation = at.operation
-    fixture = at.run.account(purpose_of(operation.filled_by or operation.id, POPULATED))
+    fixture = at.lane.account(purpose_of(operation.filled_by or operation.id, POPULATED))
     if operation.traits.shows_balances:
-        return at.run.account(PAYOUTS) if at.target.primary.funded_account_id else fixture
+        return at.lane.account(PAYOUTS) if at.target.primary.funded_account_id else fixture
     if operation.traits.disables:
-        fixture = at.run.account(fresh=True)
+        fixture = at.lane.account(fresh=True)
     if "beneficiary_id" in operation.path_parameters:
         _ = fixture.destination
     elif operation.id == "listWallets":
-        return creations(at.run, "createWallet")[0].fixture
+        return creations(at.lane, "createWallet")[0].fixture
     elif operation.is_list:
         furnish(fixture, operation)
     return fixture

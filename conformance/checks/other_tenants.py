@@ -19,8 +19,8 @@ from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.forms import percent_encoded, replaced
 from conformance.wire.messages import Exchange
 from conformance.world.calls import quoted
+from conformance.world.lane import Fixture
 from conformance.world.purposes import TENANT
-from conformance.world.run import Account
 
 LEAK = "tenancy.no-leak"
 
@@ -44,7 +44,7 @@ class PrivateData:
 
     `exchanges` created the resources of the fixture, then those of the stranger's fixture."""
 
-    def __init__(self, at: Check, fixture: Account, stranger: Account) -> None:
+    def __init__(self, at: Check, fixture: Fixture, stranger: Fixture) -> None:
         private, known = _created(at, fixture), _created(at, stranger)
         self.exchanges = [*private, *known]
         self._documents = [_documented(exchange) for exchange in private]
@@ -99,7 +99,7 @@ def _sent(answer: Exchange) -> str:
     )
 
 
-def _created(at: Check, fixture: Account) -> list[Exchange]:
+def _created(at: Check, fixture: Fixture) -> list[Exchange]:
     """Returns the exchanges that created a fixture's resources, those that the server accepts."""
     created = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
@@ -118,7 +118,7 @@ def between_organizations(at: Check) -> dict[str, PrivateData]:
     """Organization -> private data of the other one, created if need be; empty without another one."""
     if LEAK not in at.rules or at.target.secondary is None:
         return {}
-    own, foreign = at.run.account(TENANT), at.run.account(TENANT, "secondary")
+    own, foreign = at.lane.account(TENANT), at.lane.account(TENANT, "secondary")
     return {"primary": PrivateData(at, foreign, own), "secondary": PrivateData(at, own, foreign)}
 
 

@@ -16,8 +16,8 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.cache import once
+from conformance.world.lane import Lane
 from conformance.world.purposes import purpose_of
-from conformance.world.run import Run
 
 #: A path that the contract does not have.
 NOWHERE = "/v1/nothing"
@@ -29,47 +29,47 @@ ABSENT = (404, 405, 501)
 _SHOWS = "whether operations exist"
 
 
-def missing(run: Run, operation: str) -> Exchange | None:
+def missing(lane: Lane, operation: str) -> Exchange | None:
     """Returns the exchange that shows that an operation does not exist; None where it may exist."""
     try:
-        return _ask(run, operation)
+        return _ask(lane, operation)
     except Inconclusive:
         return None
 
 
 @once
-def _ask(run: Run, operation: str) -> Exchange | None:
-    if operation in run.succeeded:
+def _ask(lane: Lane, operation: str) -> Exchange | None:
+    if operation in lane.succeeded:
         return None
     # A new account: what this creates must not interfere with checks.
-    fixture = run.account(purpose_of(operation), fresh=True)
+    fixture = lane.account(purpose_of(operation), fresh=True)
     valid = fixture.call(operation)
     # A new resource may show late; a server that lacks many operations is waited for once.
-    answer = run.lag.eventually(
+    answer = lane.lag.eventually(
         _SHOWS,
-        lambda: run.send(fixture.client, valid, "a valid request, to see whether the operation exists"),
-        lambda answer: answer.status != 404 or not _says_absent(run, answer),
+        lambda: lane.send(fixture.client, valid, "a valid request, to see whether the operation exists"),
+        lambda answer: answer.status != 404 or not _says_absent(lane, answer),
         in_vain=1,
     )
-    if not _says_absent(run, answer):
+    if not _says_absent(lane, answer):
         return None
-    run.invariants.absent(answer)
+    lane.invariants.absent(answer)
     return answer
 
 
-def _says_absent(run: Run, answer: Exchange) -> bool:
+def _says_absent(lane: Lane, answer: Exchange) -> bool:
     """True for a status of an absent operation; for 404, if the answer to an undocumented path is equal but
     for the path and the method that it names."""
     if answer.status != 404:
         return answer.status in ABSENT
-    nowhere = _undocumented(run, answer.method)
+    nowhere = _undocumented(lane, answer.method)
     return nowhere.status == 404 and _words(answer) == _words(nowhere)
 
 
 @once
-def _undocumented(run: Run, method: str) -> Exchange:
+def _undocumented(lane: Lane, method: str) -> Exchange:
     call = Call(None, method, NOWHERE, b"{}" if method in ("POST", "PATCH") else None)
-    return run.send(run.client(), call, "an undocumented path, to compare its answer")
+    return lane.send(lane.client(), call, "an undocumented path, to compare its answer")
 
 
 def _words(answer: Exchange) -> str:
@@ -88,33 +88,33 @@ def _words(answer: Exchange) -> str:
     return json.dumps(sorted(document) if isinstance(document, dict) else text)
 
 
-def explained(run: Run, cells: Iterable[Cell], exchanges: Sequence[int]) -> list[Cell]:
+def explained(lane: Lane, cells: Iterable[Cell], exchanges: Sequence[int]) -> list[Cell]:
     """Makes cells of a check inconclusive that only show, by the check's exchanges, that an operation does
     not exist."""
-    return [_explained(run, cell, exchanges) for cell in cells]
+    return [_explained(lane, cell, exchanges) for cell in cells]
 
 
-def lacks(run: Run, numbers: Iterable[int]) -> Exchange | None:
+def lacks(lane: Lane, numbers: Iterable[int]) -> Exchange | None:
     """Returns what shows that the operation of one of these exchanges does not exist; else None."""
     for number in numbers:
-        exchange = run.exchange(number)
+        exchange = lane.exchange(number)
         if exchange is None or exchange.operation is None or exchange.status not in ABSENT:
             continue
-        if proof := missing(run, exchange.operation):
+        if proof := missing(lane, exchange.operation):
             return proof
     return None
 
 
-def _explained(run: Run, cell: Cell, exchanges: Sequence[int]) -> Cell:
+def _explained(lane: Lane, cell: Cell, exchanges: Sequence[int]) -> Cell:
     unjudged = bool(cell.unclear or cell.no_occasion)
     if not cell.violations and not unjudged:
         return cell
     # What the check needs may have been refused long before, outside its exchanges.
     numbers = cell.exchanges[:1] if cell.violations else (*cell.decisive.exchanges, *reversed(exchanges))
-    proof = lacks(run, numbers)
+    proof = lacks(lane, numbers)
     if not proof and unjudged:
         needed = (*NEEDS[cell.operation], cell.operation)
-        proof = next(filter(None, (missing(run, name) for name in needed)), None)
+        proof = next(filter(None, (missing(lane, name) for name in needed)), None)
     if not proof:
         return cell
     reason = f"this needs {proof.operation}, which does not exist"

@@ -17,8 +17,8 @@ from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import renewed
+from conformance.world.lane import Fixture
 from conformance.world.payments import moves_after, takes_parts
-from conformance.world.run import Account
 from conformance.world.sender import refusal_of_valid
 
 #: Maximum number of spoilt rounds that another one follows.
@@ -59,14 +59,14 @@ class Rounds:
             spoilt += 1
             if spoilt > MOST_SPOILT:
                 return
-            if self._limited is not None and not self.at.run.retry.wait_out(self._limited, spoilt):
+            if self._limited is not None and not self.at.lane.retry.wait_out(self._limited, spoilt):
                 return
             for rule, cell in self.at.cells.items():
                 del cell.unclear[unclear[rule] :]
 
     def _go_on(self) -> bool:
         """True if one rule is run alone, which takes time until its race shows."""
-        run, now = self.at.run, time.monotonic()
+        run, now = self.at.lane, time.monotonic()
         run.patience -= now - (self._last or now)
         self._last = now
         return run.patience > 0 and not any(cell.violations for cell in self.at.cells.values())
@@ -74,7 +74,7 @@ class Rounds:
     def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
         """Sends the calls of this round simultaneously, as `Check.race` does; returns their exchanges in
         order."""
-        answers, run = self.at.race(calls, purpose, organizations), self.at.run
+        answers, run = self.at.race(calls, purpose, organizations), self.at.lane
         self._limited = next((answer for answer in answers if answer.throttled), None)
         self.spoilt = self._limited is not None or simultaneous(answers) < 2
         if late := [answer for answer in answers if run.too_new(answer)]:
@@ -95,20 +95,20 @@ def settle(at: Check, spoilt: int = 0) -> None:
     """Waits until balances show what was paid before, as late as they have shown a payment; after the first
     spoilt round as late as any write must show. Does not wait where payments leave the balances as they
     are."""
-    late = moves_after(at.run, at.operation.id)
+    late = moves_after(at.lane, at.operation.id)
     if late is not None:
-        time.sleep(at.run.lag.within if spoilt == 1 else 2 * late)
+        time.sleep(at.lane.lag.within if spoilt == 1 else 2 * late)
 
 
-def countable(at: Check, fixture: Account, spoilt: int) -> Call:
+def countable(at: Check, fixture: Fixture, spoilt: int) -> Call:
     """A payment whose effects are counted: after a round that others spoilt with ten-thousandths in its
     amount, where the server takes these. To be called while others may pay."""
     payment = fixture.call(at.operation.id)
-    return in_parts(payment) if spoilt and takes_parts(at.run, at.operation.id) else payment
+    return in_parts(payment) if spoilt and takes_parts(at.lane, at.operation.id) else payment
 
 
 def balances(
-    at: Check, fixture: Account, before: Exchange | None = None, payment: Call | None = None
+    at: Check, fixture: Fixture, before: Exchange | None = None, payment: Call | None = None
 ) -> Exchange:
     """Reads the balances; after a payment, where such move them, until they show as much since `before`."""
 
@@ -116,7 +116,7 @@ def balances(
         return at.send(fixture.call("getAccountBalances"), "the balances as they are")
 
     asked = sent_amount(payment) if payment is not None else None
-    if before is None or asked is None or moves_after(at.run, at.operation.id) is None:
+    if before is None or asked is None or moves_after(at.lane, at.operation.id) is None:
         return look()
     first, amount = amounts(before.get("balances")) or {}, asked
 
@@ -131,12 +131,12 @@ def not_counted(at: Check, look: Exchange) -> Unclear:
     """Why balances do not show how often a payment was made."""
     if not look.succeeded:
         return Unclear(f"getAccountBalances was answered {look.described()}")
-    if moves_after(at.run, at.operation.id) is None:
+    if moves_after(at.lane, at.operation.id) is None:
         return Unclear("a payment leaves the balances as they are", choice=True)
     return Unclear("the balances move otherwise than by the payments", remedy=UNDISTURBED)
 
 
-def one_more(at: Check, fixture: Account, payment: Call) -> Call:
+def one_more(at: Check, fixture: Fixture, payment: Call) -> Call:
     """Makes a payment of the same amount: that body again or, where it is refused as a duplicate, one in
     another's place. Raises Inconclusive where both are refused."""
 

@@ -11,18 +11,18 @@ from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 #: Repetitions without success in a row after which checks of an operation are not repeated any more.
 IN_VAIN = 3
 
 
-def run_check(check: CheckDefinition, operation: str, run: Run) -> tuple[list[Cell], list[int]]:
+def run_check(check: CheckDefinition, operation: str, lane: Lane) -> tuple[list[Cell], list[int]]:
     """Runs a check on an operation, and waits where it does; returns its cells and the numbers of its
     exchanges.
 
     No answer of a server raises an exception, only a defect of the suite."""
-    return finished(steps_of(check, operation, run), run.pause)
+    return finished(steps_of(check, operation, lane), lane.pause)
 
 
 def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
@@ -35,19 +35,19 @@ def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
         return result
 
 
-def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list[Cell], list[int]]]:
+def steps_of(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[int]]]:
     """The steps of a check on an operation, with the result as `run_check` returns it. One that could not
     judge a rule since a request was refused or limited is repeated, alone in new accounts: a place may be
     full, what stands in it disabled, or the server busy. A few times for each operation without success, as
     a server may never accept it."""
-    cells, sent = yield from _steps(check, operation, run)
-    vain = run.common.in_vain
-    gaps = [cell for cell in cells if _hindered(run, cell)]
+    cells, sent = yield from _steps(check, operation, lane)
+    vain = lane.common.in_vain
+    gaps = [cell for cell in cells if _hindered(lane, cell)]
     if not gaps or check.last or (check.waits and check.deep) or vain[operation] >= IN_VAIN:
         return cells, sent
-    alone = run.alone()
+    alone = lane.alone()
     again, more = yield from _steps(check, operation, alone)
-    run.include(alone)
+    lane.include(alone)
     hindered = {cell.key for cell in gaps}
     # A violation counts wherever it shows.
     better = {
@@ -59,28 +59,28 @@ def steps_of(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[li
     return [cell if cell.violations else better.get(cell.key, cell) for cell in cells], [*sent, *more]
 
 
-def _hindered(run: Run, cell: Cell) -> bool:
+def _hindered(lane: Lane, cell: Cell) -> bool:
     """True if a cell is inconclusive as a request was refused or limited, and no broken rule is behind it."""
     if cell.verdict is not Verdict.INCONCLUSIVE or not cell.unclear or cell.unclear[0].cause:
         return False
-    exchanges = map(run.exchange, cell.exchanges)
+    exchanges = map(lane.exchange, cell.exchanges)
     return any(
         each.throttled or (each.refused and not each.refused_authentication) for each in exchanges if each
     )
 
 
-def _steps(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list[Cell], list[int]]]:
+def _steps(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[int]]]:
     cells: list[Cell] = []
     rules: list[Rule] = []
     for rule in check.rules_on(operation):
-        context = Check(run, OPERATIONS[operation], [rule], check.name)
-        if reason := absent(rule, operation, run.target):
+        context = Check(lane, OPERATIONS[operation], [rule], check.name)
+        if reason := absent(rule, operation, lane.target):
             cells += context.concluded(NotApplicable(reason))
-        elif lacking := unmet(rule, run.target):
+        elif lacking := unmet(rule, lane.target):
             cells += context.concluded(Inconclusive(Unclear(lacking[0], remedy=lacking[1])))
         else:
             rules.append(rule)
-    context = Check(run, OPERATIONS[operation], rules, check.name)
+    context = Check(lane, OPERATIONS[operation], rules, check.name)
     stop: Inconclusive | NotApplicable | None = None
     if rules:
         try:
@@ -88,6 +88,6 @@ def _steps(check: CheckDefinition, operation: str, run: Run) -> Steps[tuple[list
         except (Inconclusive, NotApplicable) as error:
             stop = error
     concluded = context.concluded(stop)
-    sent = (run.record.get(number) for number in context.exchanges)
-    run.common.vacant.leave(exchange for exchange in sent if exchange is not None)
+    sent = (lane.record.get(number) for number in context.exchanges)
+    lane.common.vacant.leave(exchange for exchange in sent if exchange is not None)
     return [*cells, *concluded], context.exchanges

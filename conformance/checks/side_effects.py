@@ -29,7 +29,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.calls import call, quoted
 from conformance.world.corpora.amounts import respelled
-from conformance.world.run import Account, Run
+from conformance.world.lane import Fixture, Lane
 
 UNTOUCHED = "refusal.changes-nothing"
 
@@ -51,7 +51,7 @@ _LONGEST_PAUSE = 2.0
 Again = Callable[[], Exchange | Sequence[Exchange]]
 
 
-def owner(fixture: Account) -> str:
+def owner(fixture: Fixture) -> str:
     """Returns the name of the organization that owns a fixture's resources."""
     return fixture.client.organization.name
 
@@ -74,11 +74,11 @@ class SideEffects:
     the resource that is read, where they are not the fixture's."""
 
     def __init__(
-        self, at: Check, fixture: Account, operation: str = "", ids: Mapping[str, str] | None = None
+        self, at: Check, fixture: Fixture, operation: str = "", ids: Mapping[str, str] | None = None
     ) -> None:
-        self.at, self.run, self.fixture = at, at.run, fixture
+        self.at, self.lane, self.fixture = at, at.lane, fixture
         own = operation or at.operation.id
-        self.watched = kind_of(own)(at.run, fixture, own, self._look, ids)
+        self.watched = kind_of(own)(at.lane, fixture, own, self._look, ids)
         #: The snapshot to compare with, or why there is none.
         self.before: Snapshot | Inconclusive = unseen("no snapshot was taken before the requests")
         #: The last snapshot since then.
@@ -140,7 +140,7 @@ class SideEffects:
         except Inconclusive:
             if again is None or not self.watched.growing:
                 raise
-            with self.run.adders.alone():
+            with self.lane.adders.alone():
                 first = self._repeated(again, of_refusals)
         return self._confirmed(first, again, of_refusals) if first.effect.doubtful else first
 
@@ -197,7 +197,7 @@ class SideEffects:
 
         if self.watched.money:
             # What the run itself pays meanwhile would be taken for an effect, or hide one.
-            with self.run.payers.alone():
+            with self.lane.payers.alone():
                 return self._followed(repeat)
         return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
 
@@ -244,12 +244,12 @@ class SideEffects:
                 raise unseen(reason, last.after.looks[-1], UNDISTURBED)
             if spoilt:
                 # Payments of before may show late.
-                time.sleep(self.run.lag.within / 2 ** (MOST_SPOILT + 1 - spoilt))
+                time.sleep(self.lane.lag.within / 2 ** (MOST_SPOILT + 1 - spoilt))
         raise AssertionError("no end of the repetitions")
 
     def _disables(self, sent: Sequence[Exchange]) -> bool:
         """True if the requests, sent to a new beneficiary, disable that."""
-        other = Account(self.run, owner(self.fixture), self.fixture.account_id)
+        other = Fixture(self.lane, owner(self.fixture), self.fixture.account_id)
         old, new = quoted(self.watched.ids["beneficiary_id"]), quoted(other.beneficiary_id)
         for exchange in sent:
             request = exchange.call.but(target=exchange.call.target.replace(old, new))
@@ -270,12 +270,12 @@ class SideEffects:
         return self.round().effect
 
 
-def anew(run: Run, calls: Sequence[Call]) -> list[Call]:
+def anew(lane: Lane, calls: Sequence[Call]) -> list[Call]:
     """Copies requests with one new amount of unusual digits that none of them has, those that validly ask for
     an amount, or whose defect applies to another; as they are where the target file fixes the amount."""
     asked = {each: call.operation for call in calls if (each := effects.asked_amount(call)) is not None}
     # As many as have one that differs, where amounts come again.
-    drawn = (run.samples.amount(operation) for operation in 2 * [*asked.values()] if operation)
+    drawn = (lane.samples.amount(operation) for operation in 2 * [*asked.values()] if operation)
     amount = next((each for each in drawn if effects.plain(each) not in asked), None)
     return list(calls) if amount is None else [_asking(call, amount) for call in calls]
 

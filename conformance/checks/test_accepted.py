@@ -18,7 +18,7 @@ from conformance.world import samples
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import call, renewed
 from conformance.world.creations import created_in
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body, accepts, with_all_texts
@@ -52,7 +52,7 @@ _ADDITIONS = {
 }
 
 
-def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
+def sound_bodies(fixture: Fixture, operation: str) -> dict[str, Body]:
     """Returns new valid bodies by name: the sample, without optional fields, and with additions."""
 
     def without(*names: str) -> Body:
@@ -60,7 +60,7 @@ def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
 
     kind = OPERATIONS[operation].resource
     sample = "payout_destination.bank_account" if kind == "payout_destination" else kind
-    fixed = fixture.run.samples.over(sample).keys()
+    fixed = fixture.lane.samples.over(sample).keys()
     # Nothing open depends on what applies in every shape, unlike bank details (section 2.10).
     usual = [field.name for field in request_fields(operation) if not field.required and not field.shape]
     optional = [name for name in usual if name in without() and name not in fixed]
@@ -78,7 +78,7 @@ def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
         members = set() if callable(changes) else set(changes[0])
         if not members & fixed and ("account_type" not in members or "account_type" in without()):
             tries = bodies(fixture, operation, row)
-            several = len(tries) > 1 and accepts(fixture.run, operation, row)
+            several = len(tries) > 1 and accepts(fixture.lane, operation, row)
             rows[name] = accepted_body(fixture, operation, row) if several else tries[0]
     return rows
 
@@ -89,7 +89,7 @@ def test_sound_bodies_are_accepted(at: Check) -> None:
     required text, and with each listed choice are accepted, if at least one of them is."""
     operation = at.operation.id
     answers, aside = dict[str, Exchange](), dict[str, Exchange]()
-    for what, body in sound_bodies(created_in(at.run, operation), operation).items():
+    for what, body in sound_bodies(created_in(at.lane, operation), operation).items():
         fixture = _place(at, body)
         ids = fixture.ids(operation)
         answer = at.shown(call(operation, ids, body), f"{what}, which is valid")
@@ -119,24 +119,24 @@ def test_sound_bodies_are_accepted(at: Check) -> None:
     _judge_all(at, answers or aside)
 
 
-def _place(at: Check, body: Body) -> Account:
+def _place(at: Check, body: Body) -> Fixture:
     """The fixture for a valid body: each wallet has an account of its own, in which its pair is not taken,
     and each default destination a new beneficiary, as a second default may be refused."""
-    fixture = created_in(at.run, at.operation.id)
-    return Account(at.run, account_id=fixture.account_id) if body.get("is_default") else fixture
+    fixture = created_in(at.lane, at.operation.id)
+    return Fixture(at.lane, account_id=fixture.account_id) if body.get("is_default") else fixture
 
 
 def _look_for_quota(at: Check, what: str, refused: Exchange) -> None:
     """Sends another body of a name that was accepted to the path of a refused one. Raises Inconclusive if it
     is refused there."""
-    body = sound_bodies(created_in(at.run, at.operation.id), at.operation.id)[what]
+    body = sound_bodies(created_in(at.lane, at.operation.id), at.operation.id)[what]
     again = renewed(refused.call.with_json(body))
     answer = at.send(again, f"{what}, which was accepted before, where another was refused")
     if answer.refused:
         raise refusal_of_valid(answer)
 
 
-def _payouts_of_no_less(fixture: Account, body: Body) -> Iterator[Body]:
+def _payouts_of_no_less(fixture: Fixture, body: Body) -> Iterator[Body]:
     """Yields payouts of at least the same amount: first the body with a greater amount, then the sample and
     its required fields alone, in amounts with two decimals, none and one."""
     asked = plain(body["amount"]) or Decimal(1)
@@ -152,10 +152,10 @@ def test_sound_updates_are_accepted(at: Check) -> None:
     """A PATCH of each field of the sample alone, of all of them, of each beneficiary_type, and of a business'
     company_name is accepted, if at least one of these is."""
     fixture = at.account(fresh=True)
-    sample = fixture.run.samples.beneficiary()
+    sample = fixture.lane.samples.beneficiary()
     patches = {f"a PATCH of {name} alone": {name: value} for name, value in sample.items()}
     patches["a PATCH of all fields of the sample"] = sample
-    if not samples.BUSINESS.keys() & set(fixture.run.samples.over("beneficiary")):
+    if not samples.BUSINESS.keys() & set(fixture.lane.samples.over("beneficiary")):
         business = samples.changed({}, samples.BUSINESS)
         patches["a PATCH of beneficiary_type individual"] = {"beneficiary_type": "individual"}
         patches["a PATCH of beneficiary_type business and company_name"] = business
@@ -221,11 +221,11 @@ def _judge_texts(
     """Judges that texts are accepted, all in one body or else each in one of its own, where another text in
     its place is accepted twice. Returns the accepted answers."""
     operation, traits = at.operation.id, at.operation.traits
-    fixture = at.account(fresh=True) if traits.subset_of else created_in(at.run, operation)
+    fixture = at.account(fresh=True) if traits.subset_of else created_in(at.lane, operation)
 
     def send(chosen: Mapping[str, str]) -> Exchange:
         # A wallet takes an account of its own.
-        place = created_in(at.run, operation) if traits.once else fixture
+        place = created_in(at.lane, operation) if traits.once else fixture
         body = {} if traits.subset_of else with_all_texts(place, operation)
         what = " and ".join(f"{name} {described(text)}" for name, text in chosen.items())
         return at.send(place.call(operation, {**body, **chosen}), what)

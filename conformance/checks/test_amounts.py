@@ -22,7 +22,7 @@ from conformance.wire.messages import Exchange
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import Body
 from conformance.world.sender import SAMPLE_REMEDIES
 from conformance.world.text_turns import Place, turns
@@ -71,7 +71,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
     gets the same answer. Amounts above a tenth of the known funds are sent only where a payout beyond these
     funds was accepted, or where only an integer overflow could make the server accept them."""
     fixture = at.account()
-    for creation in creations(at.run, at.operation.id):
+    for creation in creations(at.lane, at.operation.id):
         amount = creation.body["amount"]
         at.member(
             "create.amount-exact", creation.exchange, "amount", amount, what="of the value that was sent"
@@ -115,7 +115,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
     at.same("idempotency.replay", odd[-1], at.send(odd[-1].call, what))
 
 
-def _of_currencies(at: Check, fixture: Account, usual: str) -> Iterator[tuple[str, str]]:
+def _of_currencies(at: Check, fixture: Fixture, usual: str) -> Iterator[tuple[str, str]]:
     """Yields an amount that any rounding changes in each other currency that is held, or else usual, and
     those of other coins."""
     balances = at.send(fixture.call("getAccountBalances"), "the balances, for their currencies").get(
@@ -131,7 +131,7 @@ def _of_currencies(at: Check, fixture: Account, usual: str) -> Iterator[tuple[st
 
 def _send_with_text(
     at: Check,
-    fixture: Account,
+    fixture: Fixture,
     body: Body,
     texts: Mapping[Place, str],
     what: str,
@@ -146,7 +146,7 @@ def _send_with_text(
     return at.accept(plain, what) if must else at.send(plain, what)
 
 
-def _judge_sent(at: Check, fixture: Account, answer: Exchange) -> None:
+def _judge_sent(at: Check, fixture: Fixture, answer: Exchange) -> None:
     """Judges the answer to an amount in an account: its value, what else was sent, and the initial state."""
     body, operation = answer.call.document, at.operation.id
     at.member("create.amount-exact", answer, "amount", body["amount"], what="of the value that was sent")
@@ -156,7 +156,7 @@ def _judge_sent(at: Check, fixture: Account, answer: Exchange) -> None:
     judge_members(at, "create.echo", answer, expected, what, otherwise=normalized(body))
 
 
-def _judge_amount(at: Check, fixture: Account, answer: Exchange) -> None:
+def _judge_amount(at: Check, fixture: Fixture, answer: Exchange) -> None:
     """Judges the answer to an amount in the usual currency, in US dollars as well."""
     _judge_sent(at, fixture, answer)
     body = answer.call.document
@@ -165,7 +165,7 @@ def _judge_amount(at: Check, fixture: Account, answer: Exchange) -> None:
             what = "a payout in US dollars"
             at.member("payout.amount-in-usd", answer, "amount_in_usd", body["amount"], what=what)
         elif any(
-            "currency" in at.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
+            "currency" in at.lane.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):
             reason = f"by the target file payouts are in {body['currency']}, not in USD ([samples])"
             at.not_applicable("payout.amount-in-usd", reason)
@@ -189,7 +189,7 @@ def _decimal(value: Any) -> Decimal | None:
         return None
 
 
-def _available(at: Check, fixture: Account, currency: str) -> Decimal | None:
+def _available(at: Check, fixture: Fixture, currency: str) -> Decimal | None:
     """Reads the amount that an account can pay in a currency; None where it does not show."""
     answer = at.send(fixture.call("getAccountBalances"), "the balances, for the funds")
     balances = answer.get("balances")
@@ -204,7 +204,7 @@ def _available(at: Check, fixture: Account, currency: str) -> Decimal | None:
 def test_payout_beyond_the_funds(at: Check) -> None:
     """Records whether a new account, which has no funds, may pay out. Where it may not, a payout beyond the
     funded account's balance is refused as well, and leaves the balances as they are."""
-    answer = at.send(at.run.account(fresh=True).call("createPayout"), "a payout from a new account")
+    answer = at.send(at.lane.account(fresh=True).call("createPayout"), "a payout from a new account")
     at.record("payout.insufficient-funds", answer)
     funded = at.target.primary.funded_account_id
     if not answer.refused or funded is None:

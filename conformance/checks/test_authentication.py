@@ -46,7 +46,7 @@ _LONGEST_COOKIE = 2000
 def test_missing_headers(engine: AuthProbes) -> Iterator[Case]:
     """A request that lacks one of the four headers, even if its value is elsewhere, or lacks all of them is
     refused, also with a bearer token, or with a cookie that the server has set, instead."""
-    key, now, nonce = engine.at.target.primary.api_key, str(engine.at.run.clock.now()), signing.new_nonce()
+    key, now, nonce = engine.at.target.primary.api_key, str(engine.at.lane.clock.now()), signing.new_nonce()
     # Without underscores: CGI does not tell them from hyphens (RFC 3875, section 4.1.18).
     for header, name, value, beside in (
         (signing.API_KEY, "api_key", key, ("Cookie", f"api_key={key}")),
@@ -103,10 +103,10 @@ def _margins(at: Check) -> tuple[bool, list[int]]:
     not prove the one before."""
     last = UNCALIBRATED
     # Only `created` of a resource shows whether the Date header is of the clock that validates timestamps.
-    if at.run.clock.calibrated:
+    if at.lane.clock.calibrated:
         with contextlib.suppress(Inconclusive):
-            _ = at.run.account(AUTHENTICATION).account_id
-        gap = math.ceil(apart(at.run.record.values()))
+            _ = at.lane.account(AUTHENTICATION).account_id
+        gap = math.ceil(apart(at.lane.record.values()))
         if not gap:
             return True, [PROVEN, CALIBRATED]
         # The server has two clocks, and either of them, or a third one, validates timestamps.
@@ -128,7 +128,7 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
 
 def _distant_timestamps(engine: Engine) -> Iterator[Case]:
     """Yields a timestamp far outside the window by any clock, another one for each operation."""
-    now = engine.at.run.clock.now()
+    now = engine.at.lane.clock.now()
     further = (
         # Mistakes about daylight saving time.
         ("an hour old", now - 3600),
@@ -201,7 +201,7 @@ def test_timestamps_outside_the_window(at: Check) -> None:
     second organization that is hours or days off are refused."""
     engine = AuthProbes(at)
     _near_the_edge(at, engine, engine.sound, "auth.timestamp-window", 1)
-    now = at.run.clock.now()
+    now = at.lane.clock.now()
     rows = {
         "a timestamp in milliseconds": Auth(timestamp=str(now * 1000)),
         "the timestamp 0": Auth(timestamp="0"),
@@ -222,7 +222,7 @@ def test_timestamps_inside_the_window(at: Check) -> None:
 @table("auth.timestamp-integer", engine=AuthProbes)
 def test_timestamps_that_are_no_integer(engine: AuthProbes) -> Iterator[Case]:
     """Timestamps that are not an integer are refused, most of which lenient parsers read as the present."""
-    now = engine.at.run.clock.now()
+    now = engine.at.lane.clock.now()
     wrong = {
         "the timestamp abc": "abc",
         "a timestamp with a fraction": f"{now}.5",

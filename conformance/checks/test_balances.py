@@ -11,8 +11,8 @@ from conformance.judge.effects import amounts, movement, sent_amount
 from conformance.judge.outcomes import Got, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
+from conformance.world.lane import Fixture
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Account
 from conformance.world.sender import refusal_of_valid
 
 #: Reads of two accounts whose balances others may change in between.
@@ -31,15 +31,15 @@ def test_balances_are_of_the_account(at: Check) -> None:
     id, and each currency once; a payout from the funded one shows in no other, one from a new account not in
     the funded one."""
     fixtures = [
-        ("a new account", at.run.account(fresh=True)),
-        ("another new account", at.run.account(fresh=True)),
+        ("a new account", at.lane.account(fresh=True)),
+        ("another new account", at.lane.account(fresh=True)),
     ]
     pays = at.target.primary.funded_account_id is not None and at.target.features.payouts is not False
     if pays:
-        fixtures.append(("the funded account", at.run.account(PAYOUTS)))
+        fixtures.append(("the funded account", at.lane.account(PAYOUTS)))
     if at.target.secondary is not None:
         try:
-            fixture = at.run.account(owner="secondary")
+            fixture = at.lane.account(owner="secondary")
             fixture.ids("getAccountBalances")
             fixtures.append(("an account of another organization", fixture))
         except Inconclusive as stop:
@@ -60,7 +60,7 @@ def test_balances_are_of_the_account(at: Check) -> None:
             fixtures[0],
             *(each for each in fixtures if each[1].client is not fixtures[0][1].client),
         ]
-        funded = at.run.account(PAYOUTS)
+        funded = at.lane.account(PAYOUTS)
         _judge_neighbours(at, ("the funded account", funded), neighbours)
         # A server that looks a balance up by its currency alone takes that of the funded account.
         _judge_neighbours(at, fixtures[1], [("the funded account", funded)], without_funds=True)
@@ -77,8 +77,8 @@ def _judge_new(at: Check, new: Exchange, funded: Exchange) -> None:
 
 def _judge_neighbours(
     at: Check,
-    payer: tuple[str, Account],
-    neighbours: Sequence[tuple[str, Account]],
+    payer: tuple[str, Fixture],
+    neighbours: Sequence[tuple[str, Fixture]],
     *,
     without_funds: bool = False,
 ) -> None:
@@ -87,7 +87,7 @@ def _judge_neighbours(
     same amount."""
     # The payee is created before anybody waits.
     payer[1].call("createPayout")
-    with at.run.payers.alone():
+    with at.lane.payers.alone():
         for number in range(1, ROUNDS + 1):
             for got, later, *beside in _payout(at, payer, neighbours, without_funds):
                 if not got or number == ROUNDS:
@@ -100,13 +100,13 @@ def _judge_neighbours(
 
 
 def _payout(
-    at: Check, payer: tuple[str, Account], neighbours: Sequence[tuple[str, Account]], without_funds: bool
+    at: Check, payer: tuple[str, Fixture], neighbours: Sequence[tuple[str, Fixture]], without_funds: bool
 ) -> Iterator[tuple[Got, Exchange, Exchange, Exchange, Exchange, Exchange]]:
     """Pays from an account; yields for each look at its neighbours' balances what it shows of that, the look,
     the payer's balances after and before, the earlier look, and the payout."""
     payer_name, paying = payer
 
-    def look(name: str, fixture: Account) -> Exchange:
+    def look(name: str, fixture: Fixture) -> Exchange:
         purpose = f"balances of {name}, before or after a payout from {payer_name}"
         return at.send(fixture.call("getAccountBalances"), purpose, fixture.client.organization.name)
 

@@ -17,8 +17,8 @@ from conformance.judge.comparison import MOVING, document
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
+from conformance.world.lane import Fixture
 from conformance.world.purposes import CREATED
-from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
 #: Name of the probe that disables a plain beneficiary.
@@ -78,7 +78,7 @@ def _disable(person: Beneficiary) -> Exchange:
     return person.disable("another beneficiary is disabled")
 
 
-def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
+def _to_disable(at: Check, fixture: Fixture) -> dict[str, Beneficiary]:
     """Returns the beneficiaries to disable, by name, that the server accepts."""
     people = {_PLAIN: Beneficiary(at, fixture)}
     people["a changed beneficiary"] = changed = Beneficiary(at, fixture)
@@ -86,7 +86,7 @@ def _to_disable(at: Check, fixture: Account) -> dict[str, Beneficiary]:
     answer = changed.patch_any(changes, "a change before it is disabled")
     if answer.succeeded:
         changed.stated |= answer.call.document
-    if accepts(at.run, "createBeneficiary", "business"):
+    if accepts(at.lane, "createBeneficiary", "business"):
         business = accepted_body(fixture, "createBeneficiary", "business")
         people["a business"] = Beneficiary(at, fixture, business)
     try:

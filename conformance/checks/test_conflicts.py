@@ -19,8 +19,8 @@ from conformance.world import samples
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import identifier
 from conformance.world.corpora.fingerprints import COLLIDING
+from conformance.world.lane import Fixture
 from conformance.world.other_values import other_end, other_last, other_value
-from conformance.world.run import Account
 from conformance.world.samples import FREE, LETTER, Body, with_long_texts
 from conformance.world.shapes import accepted_body, accepts
 
@@ -55,7 +55,7 @@ def test_conflict(at: Check) -> None:
     def again() -> list[Exchange]:
         # Not with the original's amount: what differed in it would be the original request.
         sent = [*(original.call for original in originals), *(answer.call for answer in answers)]
-        calls = anew(at.run, sent)[len(originals) :]
+        calls = anew(at.lane, sent)[len(originals) :]
         return [at.send(call, "a used key with another body, again") for call in calls]
 
     effects.judge_refused(what, answers, again)
@@ -78,7 +78,7 @@ def _further_originals(at: Check, first: IdempotentRequest) -> Iterator[Idempote
     """Yields accepted requests of other shapes, with fields that the sample lacks."""
     create, fixture = first.operation, first.fixture
     shapes = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}
-    names = [shape for shape in shapes.get(create, ()) if accepts(at.run, create, shape)]
+    names = [shape for shape in shapes.get(create, ()) if accepts(at.lane, create, shape)]
     tries = [accepted_body(fixture, create, shape) for shape in names]
     if create == "createPayoutDestination" and tries:
         # One body with the fields of two types, so that only the type need differ.
@@ -139,7 +139,7 @@ def _other(name: str, value: str, original: IdempotentRequest) -> Any:
     if pair_names := at.operation.traits.unique_pair:
         if name not in pair_names:
             return None
-        configured = [pair[name == "network"] for pair in at.run.samples.wallet_pairs]
+        configured = [pair[name == "network"] for pair in at.lane.samples.wallet_pairs]
         others = [*configured, *(("USDT", "USDC") if name == "currency" else ("ethereum", "polygon"))]
         return next(other for other in others if other != value)
     with at.probe(RULE):
@@ -149,7 +149,7 @@ def _other(name: str, value: str, original: IdempotentRequest) -> Any:
                 return identifier(at.accept(second, "a second destination to name"))
             case "beneficiary_id":
                 # Another fixture in the same account has another beneficiary.
-                return Account(at.run, account_id=fixture.account_id).beneficiary_id
+                return Fixture(at.lane, account_id=fixture.account_id).beneficiary_id
         return other_value(name, value)
     return None
 

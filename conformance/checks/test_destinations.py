@@ -20,9 +20,9 @@ from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import parts, samples
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
+from conformance.world.lane import Fixture
 from conformance.world.other_values import other_last, other_value
 from conformance.world.purposes import CREATED
-from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import SAMPLE_REMEDIES, refusal_of_valid
 from conformance.world.shapes import SHAPES, accepted_body, accepts
@@ -32,7 +32,7 @@ CREATE = "createPayoutDestination"
 
 def _create(at: Check, body: Body, purpose: str) -> Exchange:
     """Creates a destination where their number does not matter; returns the exchange."""
-    return at.send(call(CREATE, created_in(at.run, CREATE).ids(CREATE), body), purpose)
+    return at.send(call(CREATE, created_in(at.lane, CREATE).ids(CREATE), body), purpose)
 
 
 # ---------------------------------------------------------------------- numbers
@@ -45,9 +45,9 @@ _NUMBERS = {"account_number": "bank account", "iban": "IBAN alone", "wallet_addr
 def test_numbers_alike(at: Check) -> None:
     """A destination whose hidden number ends as that of another one of its beneficiary, or differs from it at
     its end only, is a new one: its create is answered with its own label."""
-    fixture = Account(at.run, account_id=at.account().account_id)
+    fixture = Fixture(at.lane, account_id=at.account().account_id)
     for name, shape in _NUMBERS.items():
-        if not accepts(at.run, CREATE, shape):
+        if not accepts(at.lane, CREATE, shape):
             continue
         first = accepted_body(fixture, CREATE, shape)
         if name not in first or "label" not in first:
@@ -77,9 +77,9 @@ def test_last_four_digits(at: Check) -> None:
     """Bank accounts of every kind, and with numbers of several lengths that begin with zeros or have zeros in
     their last four digits, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
     rule, member = "destination.last4", "account_number_last4"
-    bank = created_in(at.run, CREATE).bank_account()
+    bank = created_in(at.lane, CREATE).bank_account()
     if "account_number" not in bank:
-        bank = at.run.samples.bank_accounts()[0]
+        bank = at.lane.samples.bank_accounts()[0]
     rows: dict[str, Body] = {}
     for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
         begin = "" if end else "00000"
@@ -90,7 +90,7 @@ def test_last_four_digits(at: Check) -> None:
         both = {"account_number": samples.digits(10), "iban": samples.iban()}
         rows["an account number beside an IBAN"] = both
     rows["a Mexican CLABE"] = {"country": "MX", "currency": "MXN", "account_number": _clabe()}
-    answers = {f"created with {each.kind}": each.exchange for each in creations(at.run, CREATE)}
+    answers = {f"created with {each.kind}": each.exchange for each in creations(at.lane, CREATE)}
     answers |= {what: _create(at, {**bank, **row}, what) for what, row in rows.items()}
     for what, answer in answers.items():
         number, last = answer.call.document.get("account_number"), answer.get(member)
@@ -116,7 +116,7 @@ def test_masked_numbers(at: Check) -> None:
     string that hides at least six characters and a third of the value, and shows only what stands in it."""
     alone: Body | None = None
     wallet: Body | None = None
-    for creation in creations(at.run, CREATE):
+    for creation in creations(at.lane, CREATE):
         name = {"bank_account": "iban", "wallet": "wallet_address"}.get(str(creation.body.get("type")), "")
         # Beside an American account number, an IBAN may not apply.
         if name in creation.body and not (name == "iban" and "account_number" in creation.body):
@@ -126,7 +126,7 @@ def test_masked_numbers(at: Check) -> None:
     details = (
         {"account_number": samples.digits(10), **alone}
         if alone
-        else created_in(at.run, CREATE).bank_account()
+        else created_in(at.lane, CREATE).bank_account()
     )
     beside = f"an IBAN beside {'an account number' if alone else 'bank details'}"
     further = {beside: {**details, "iban": samples.iban()}}
@@ -185,7 +185,7 @@ _INAPPLICABLE = {
 @check("format.inapplicable-fields")
 def test_inapplicable_fields(at: Check) -> None:
     """Records which members that do not apply to a destination's type are null and which are left out."""
-    for creation in creations(at.run, CREATE):
+    for creation in creations(at.lane, CREATE):
         kind = str(creation.body.get("type"))
         for name in _INAPPLICABLE.get(kind, ()) if creation.kind in ("the sample", "wallet") else ():
             value = creation.exchange.get(name)
@@ -197,7 +197,7 @@ def test_inapplicable_fields(at: Check) -> None:
 @check("destination.card")
 def test_card_destination(at: Check) -> None:
     """Records the answer to a card destination with the fields that all destinations have."""
-    bank = at.run.samples.bank_accounts()[0]
+    bank = at.lane.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
     at.record("destination.card", _create(at, body, "a card destination with country, currency and label"))
 
@@ -227,7 +227,7 @@ def test_second_default(at: Check) -> None:
     rule, question = "destination.second-default", "a second default destination"
     fixture = at.account(fresh=True)
     first = default = at.accept(_default(fixture), "a first default destination")
-    shapes = [shape for shape in SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
+    shapes = [shape for shape in SHAPES[CREATE] if accepts(at.lane, CREATE, shape)]
     bodies = [fixture.bank_account(), *(accepted_body(fixture, CREATE, shape) for shape in shapes)]
     for number, body in enumerate(bodies):
         if number:
@@ -286,7 +286,7 @@ def test_default_moves_for_accepted_requests_only(at: Check) -> None:
     no default (is_default null, left out or false, of other types), or another beneficiary's default, is
     created."""
 
-    def refused(fixture: Account, first: Call) -> list[Call]:
+    def refused(fixture: Fixture, first: Call) -> list[Call]:
         account = at.account(CREATED).account_id
         return [
             first.with_field("label", samples.marker()),
@@ -296,8 +296,8 @@ def test_default_moves_for_accepted_requests_only(at: Check) -> None:
             _default(fixture).with_field("country", "USA"),
         ]
 
-    def plain(fixture: Account, _: Call) -> list[Call]:
-        shapes = [shape for shape in SHAPES[CREATE] if accepts(at.run, CREATE, shape)]
+    def plain(fixture: Fixture, _: Call) -> list[Call]:
+        shapes = [shape for shape in SHAPES[CREATE] if accepts(at.lane, CREATE, shape)]
         return [
             _default(fixture).with_field("is_default", None),
             *(fixture.call(CREATE, accepted_body(fixture, CREATE, shape)) for shape in shapes),
@@ -305,7 +305,7 @@ def test_default_moves_for_accepted_requests_only(at: Check) -> None:
             _default(fixture).with_field("is_default", False),
         ]
 
-    def of_another(fixture: Account, _: Call) -> list[Call]:
+    def of_another(fixture: Fixture, _: Call) -> list[Call]:
         return [_default(fixture, Beneficiary(at, fixture).ids)]
 
     for rule, what, requests in (
@@ -321,7 +321,7 @@ def test_default_moves_for_accepted_requests_only(at: Check) -> None:
         _judge_default(at, rule, what, requests)
 
 
-def _judge_default(at: Check, rule: str, what: str, requests: Callable[[Account, Call], list[Call]]) -> None:
+def _judge_default(at: Check, rule: str, what: str, requests: Callable[[Fixture, Call], list[Call]]) -> None:
     """Judges that requests leave the default of a new beneficiary as it is."""
     fixture = at.account(fresh=True)
     calls = [_default(fixture) for _ in range(2)]
@@ -349,6 +349,6 @@ def _judge_default(at: Check, rule: str, what: str, requests: Callable[[Account,
     at.expect(rule, *same_defaults(sentence, after, before), *sent)
 
 
-def _default(fixture: Account, ids: dict[str, str] | None = None) -> Call:
+def _default(fixture: Fixture, ids: dict[str, str] | None = None) -> Call:
     """Builds the create of a default destination, of the fixture's beneficiary or that of these ids."""
     return call(CREATE, ids or fixture.ids(CREATE), {**fixture.bank_account(), "is_default": True})

@@ -24,7 +24,7 @@ from conformance.world.bodies import bodies
 from conformance.world.calls import call
 from conformance.world.known_lists import large_list
 from conformance.world.lag import exists
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 
 CREATE, RULE = "createPayoutDestination", "beneficiary.destinations"
 
@@ -97,7 +97,7 @@ def _shows(expected: dict[str, Any], answer: Exchange) -> bool:
     return exists(answer) and (not answer.succeeded or not mismatches(answer, expected))
 
 
-def _judge_defaults(at: Check, fixture: Account, owner: Beneficiary, act: Callable[[str], Exchange]) -> None:
+def _judge_defaults(at: Check, fixture: Fixture, owner: Beneficiary, act: Callable[[str], Exchange]) -> None:
     """Judges that a beneficiary shows the defaults of its list of destinations after a change of these."""
     what = "a beneficiary after another destination became its default"
     body = {**fixture.bank_account(), "is_default": True}
@@ -126,7 +126,7 @@ def _other_default(answer: Exchange, listing: Exchange) -> str:
 
 def _judge_many_destinations(at: Check) -> None:
     """Judges that a beneficiary shows all its destinations, more than the largest page of a list."""
-    many = large_list(at.run, "listPayoutDestinations")
+    many = large_list(at.lane, "listPayoutDestinations")
     ids = many.call.ids
     update = at.operation.traits.subset_of
     reading = call(at.operation.id, ids, {"note": f"changed {samples.marker()}"} if update else None)
@@ -194,7 +194,7 @@ def _lacking(answer: Exchange, ids: Collection[str]) -> Got:
     return f"{len(held)}, without {', '.join(missing[:3])}" if missing else ""
 
 
-def _destination(at: Check, fixture: Account, owner: Beneficiary, row: str = "") -> Exchange | None:
+def _destination(at: Check, fixture: Fixture, owner: Beneficiary, row: str = "") -> Exchange | None:
     """Creates a destination of a beneficiary, from a row of bodies if the server accepts it, else from the
     sample; None where both are refused."""
     tries = [*(bodies(fixture, CREATE, row) if row else []), *bodies(fixture, CREATE)]

@@ -25,8 +25,8 @@ from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, identity
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
+from conformance.world.lane import Fixture
 from conformance.world.purposes import CREATED, SHARED, SIBLING_TENANT, TENANT, Purpose
-from conformance.world.run import Account
 from conformance.world.samples import Body, marker
 
 RULE = "body.existing-ids"
@@ -49,13 +49,13 @@ class Named:
         self.at, self.whose = at, whose
         self._create = at.operation.traits.subset_of or at.operation.id
         self.fixture = _place(at, whose, self._create)
-        self.exchange = at.run.cache.get(("named in bodies", whose, self._create), self._new)
+        self.exchange = at.lane.cache.get(("named in bodies", whose, self._create), self._new)
 
     def _new(self) -> Exchange:
         kind = TRAITS[self._create].creates
         part = getattr(self.fixture, kind.removeprefix("payout_"), None)
         if kind == "account":
-            return Account(self.at.run, owner(self.fixture), vacant=True).account
+            return Fixture(self.at.lane, owner(self.fixture), vacant=True).account
         return part if isinstance(part, Exchange) else self.fixture.create(self._create)
 
     def members(self) -> Body:
@@ -147,19 +147,19 @@ class Named:
         return other.lost("")[0]
 
 
-def _place(at: Check, whose: str, create: str) -> Account:
+def _place(at: Check, whose: str, create: str) -> Fixture:
     """Returns the place of resources to name: that in which the operation creates others, or one with
     resources of its own in an account of another owner; for wallets in a new account."""
     purpose, organization = _OWNERS[whose]
     fresh = TRAITS[create].once
     if purpose is CREATED and not fresh:
-        return created_in(at.run, create)
+        return created_in(at.lane, create)
 
-    def make() -> Account:
-        account = at.run.account(SHARED if fresh else purpose, organization, fresh=fresh).account_id
-        return Account(at.run, organization, account_id=account)
+    def make() -> Fixture:
+        account = at.lane.account(SHARED if fresh else purpose, organization, fresh=fresh).account_id
+        return Fixture(at.lane, organization, account_id=account)
 
-    return at.run.cache.get(("named in bodies", whose, fresh), make)
+    return at.lane.cache.get(("named in bodies", whose, fresh), make)
 
 
 def _nested(operation: str) -> list[str]:
@@ -219,13 +219,13 @@ def test_create_that_names_what_exists(at: Check) -> None:
     one, is refused or ignores them: what they name is neither changed, nor taken over, nor shown."""
     operation = at.operation.id
     # Raises Inconclusive where the sample is refused.
-    _ = creations(at.run, operation)
+    _ = creations(at.lane, operation)
 
     def create(named: Named, members: Body, what: str) -> Exchange:
-        fixture = created_in(at.run, operation)
+        fixture = created_in(at.lane, operation)
         # The pair of a wallet is taken where the one that is named stands.
         pair = TRAITS[operation].unique_pair
-        sample = at.run.samples.wallet(-1) if pair else fixture.body(operation)
+        sample = at.lane.samples.wallet(-1) if pair else fixture.body(operation)
         body = {**sample, **members}
         answer = at.send(
             call(operation, fixture.ids(operation), body), f"{what} {named.whose} resource in a body"
@@ -241,8 +241,8 @@ def test_create_that_names_what_exists(at: Check) -> None:
 @check(RULE, operations=("updateBeneficiary",))
 def test_update_that_names_what_exists(at: Check) -> None:
     """The same of a PATCH, which changes no other resource than that of its path."""
-    fixture = created_in(at.run, "createBeneficiary")
-    person = Beneficiary(at, Account(at.run, account_id=fixture.account_id))
+    fixture = created_in(at.lane, "createBeneficiary")
+    person = Beneficiary(at, Fixture(at.lane, account_id=fixture.account_id))
 
     def patch(named: Named, members: Body, what: str) -> Exchange:
         answer = person.patch({"note": marker(), **members}, f"{what} {named.whose} resource in a PATCH")

@@ -24,8 +24,8 @@ from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
 from conformance.world.calls import call, identifier
+from conformance.world.lane import Fixture
 from conformance.world.payments import moves_after
-from conformance.world.run import Account
 
 #: Ends of a connection behind the whole request, by turns.
 _WHOLE = (HangUp.CLOSE, HangUp.RESET, HangUp.HALF_CLOSE)
@@ -73,12 +73,12 @@ def test_caller_hangs_up(at: Check) -> None:
         return
     fixture = at.account() if at.operation.traits.draws_on_funds else own_place(at)
     moved, spoilt = list[Got](), 0
-    moves_after(at.run, at.operation.id)
+    moves_after(at.lane, at.operation.id)
     # Payments of others spoil a round, or look like more.
     while spoilt < _ROUNDS and len(moved) - spoilt < _ROUNDS and all(moved):
         request = countable(at, fixture, spoilt)
         # Beside payments of others, the balances would not show what the request takes.
-        with at.run.payers.alone():
+        with at.lane.payers.alone():
             settle(at, spoilt)
             looks = [balances(at, fixture)]
             if not (sent := _sent_again(at, request, how)):
@@ -128,12 +128,12 @@ def test_callers_hang_up_and_ask_at_once(at: Check) -> None:
             at.not_exercised(RULE, f"{words}: some are refused where their callers stay, too")
 
 
-def _requests_at_once(at: Check) -> tuple[Account, list[Call]]:
+def _requests_at_once(at: Check) -> tuple[Fixture, list[Call]]:
     """Several valid requests to send at once, and the place of the first."""
     traits, places = at.operation.traits, [own_place(at)] * _AT_ONCE
     if traits.disables:
         places[1:] = [own_place(at) for _ in places[1:]]
-    bodies = at.run.samples.wallets() if traits.unique_pair else [None] * _AT_ONCE
+    bodies = at.lane.samples.wallets() if traits.unique_pair else [None] * _AT_ONCE
     return places[0], [place.call(at.operation.id, each) for place, each in zip(places, bodies, strict=False)]
 
 
@@ -160,7 +160,7 @@ def _sent_again(at: Check, request: Call, how: HangUp) -> list[Exchange]:
 
 
 def _judge_number(
-    at: Check, fixture: Account, effects: SideEffects, sent: Sequence[Exchange], answers: Sequence[Exchange]
+    at: Check, fixture: Fixture, effects: SideEffects, sent: Sequence[Exchange], answers: Sequence[Exchange]
 ) -> None:
     """Judges that what the answers name is there, and nothing else of the kind."""
     again, traits = answers[-1], at.operation.traits
@@ -237,7 +237,7 @@ def _judge_creates(at: Check, left: list[float]) -> bool:
     while left:
         fixture = own_place(at)
         if at.operation.traits.unique_pair:
-            calls = [fixture.call(at.operation.id, body) for body in at.run.samples.wallets()[: len(left)]]
+            calls = [fixture.call(at.operation.id, body) for body in at.lane.samples.wallets()[: len(left)]]
         else:
             calls = [fixture.call(at.operation.id) for _ in left]
         effects, sent, answers = SideEffects(at, fixture).start(), list[Exchange](), list[Exchange]()
@@ -263,7 +263,7 @@ def _usual_latency(at: Check) -> float:
     """The median of the last latencies of the operation's accepted requests, replays apart, in seconds; of
     one that it sends where there were none."""
     first: dict[str | None, Exchange] = {}
-    records = [[*record.values()] for record in at.run.common.records]
+    records = [[*record.values()] for record in at.lane.common.records]
     for exchange in sorted(itertools.chain(*records), key=lambda each: each.started):
         if exchange.operation == at.operation.id:
             first.setdefault(exchange.call.idempotency_key, exchange)
@@ -285,14 +285,14 @@ def _judge_payouts(at: Check, latency: float) -> None:
     fixture, wrong, whole, spoilt = at.account(), list[tuple[float, str, list[Exchange]]](), False, 0
     # What comes first creates its payee.
     fixture.call(at.operation.id)
-    moves_after(at.run, at.operation.id)
+    moves_after(at.lane, at.operation.id)
     what = "payouts whose caller hung up, and their keys and bodies again: the money of each moves once"
     sent: list[Exchange] = []
     rounds = Rounds(at, 1)
     for number in rounds:
         counts = list[int | None]()
         payouts = [countable(at, fixture, spoilt) for _ in range(PARTS + 1)]
-        with at.run.payers.alone():
+        with at.lane.payers.alone():
             settle(at, spoilt)
             look = balances(at, fixture)
             single = at.accept(payouts.pop(), "a payout, answered")
@@ -371,7 +371,7 @@ def test_caller_hangs_up_within_its_body(at: Check) -> None:
 
     def attempt() -> list[Exchange]:
         framings = {"": (), "chunked ": (("Transfer-Encoding", "chunked"),)}
-        requests = anew(at.run, [fixture.call(at.operation.id)] * len(framings))
+        requests = anew(at.lane, [fixture.call(at.operation.id)] * len(framings))
         return [
             at.send(
                 request.but(hang_up=HangUp.WITHIN_BODY, headers=headers, auth=Auth()),

@@ -103,7 +103,7 @@ def _with_more_texts(engine: Engine) -> dict[str, Any] | None:
     of_beneficiary = engine.traits.subset_of or engine.operation
     if TRAITS[of_beneficiary].creates == "beneficiary":
         return with_all_texts(engine.fixture, of_beneficiary)
-    if engine.operation == "createVirtualAccount" and accepts(engine.at.run, engine.operation, "an address"):
+    if engine.operation == "createVirtualAccount" and accepts(engine.at.lane, engine.operation, "an address"):
         return accepted_body(engine.fixture, engine.operation, "an address")
     return None
 
@@ -217,7 +217,7 @@ def test_undocumented_methods(at: Check) -> None:
 @check("http.undocumented-path", SURVIVES)
 def test_undocumented_paths(at: Check) -> None:
     """The payout path of section 4.0.6 and paths of no operation: answered below 500, or 501."""
-    fixture = at.run.account(PAYOUTS)
+    fixture = at.lane.account(PAYOUTS)
     body = {
         "account_id": unknown_like(fixture.account_id),
         "beneficiary_id": "bene_none",
@@ -254,7 +254,7 @@ def test_odd_values_of_every_field(engine: Engine) -> Iterator[Case]:
     and codes and amounts a line feed behind them. Each request is answered below 500."""
     for field in request_fields(engine.operation):
         shape = field.shape or SAMPLE
-        known = shape != SAMPLE and accepts(engine.at.run, engine.operation, shape)
+        known = shape != SAMPLE and accepts(engine.at.lane, engine.operation, shape)
         for kind, value in (*_odd_values(engine, field), *_odd_texts(engine, field)):
             valid = accepted_body(engine.fixture, engine.operation, shape) if known else engine.document()
             yield engine.case(SURVIVES, f"{field.name} {kind}", body=to_json({**valid, field.name: value}))

@@ -26,7 +26,7 @@ from conformance.world import samples
 from conformance.world.calls import renewed
 from conformance.world.corpora.stored_texts import PRECISE
 from conformance.world.creations import creations
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import LINES, SIGNS, Body
 from conformance.world.sender import REPLAYS, refusal_of_valid
 from conformance.world.text_turns import filled
@@ -58,7 +58,7 @@ def test_replay(at: Check) -> None:
     at.send(original.another(), "another request with another key")
     what = "the same key and body a third time, after another request with another key"
     original.replay(REPLAY, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
-    at.observe(DELAY, "how soon is a key replayed?", at.run.lag.described(REPLAYS), *sent[1:2])
+    at.observe(DELAY, "how soon is a key replayed?", at.lane.lag.described(REPLAYS), *sent[1:2])
     if disabled:
         what = "a disabled beneficiary, after the same key and body came again"
         judge_members(at, REPLAY, _disabled(at, original, what), _DISABLED)
@@ -81,7 +81,7 @@ def _disabled(at: Check, original: IdempotentRequest, what: str) -> Exchange:
 def test_replay_of_a_long_answer(at: Check) -> None:
     """Idempotent replays of the create with the longest answer, and of that with most members, return the
     original response."""
-    resources = creations(at.run, at.operation.id)
+    resources = creations(at.lane, at.operation.id)
     longest = max(resources, key=lambda each: len(each.exchange.response_body))
     what = f"the key and body of one created with {longest.kind} again"
     at.same(REPLAY, longest.exchange, at.send(longest.exchange.call, what))
@@ -161,7 +161,7 @@ def _changes_around(at: Check, original: IdempotentRequest) -> list[Exchange]:
         case "virtual_account":
             further = "createBeneficiary", "createWallet"
         case "wallet":
-            calls += [fixture.call(operation, body) for body in at.run.samples.wallets()[1:]]
+            calls += [fixture.call(operation, body) for body in at.lane.samples.wallets()[1:]]
             further = ("createVirtualAccount",)
     address = {**fixture.body("createBeneficiary")["address"], "address_line": f"{word} Street"}
     # A server may know which addresses there are.
@@ -238,7 +238,7 @@ def test_key_of_another_organization(at: Check) -> None:
     _judge_still_there(at, original)
 
 
-def _own_call(at: Check, fixture: Account, original: IdempotentRequest) -> Call:
+def _own_call(at: Check, fixture: Fixture, original: IdempotentRequest) -> Call:
     """The original's key and body in the other organization's fixture."""
     own = fixture.call(at.operation.id).but(idempotency_key=original.call.idempotency_key)
     if payee := {name: own.document[name] for name in REFERENCES[at.operation.id]}:
@@ -246,7 +246,7 @@ def _own_call(at: Check, fixture: Account, original: IdempotentRequest) -> Call:
     return own.but(body=original.call.body)
 
 
-def _judge_new(at: Check, fixture: Account, original: IdempotentRequest, own: Call, answer: Exchange) -> None:
+def _judge_new(at: Check, fixture: Fixture, original: IdempotentRequest, own: Call, answer: Exchange) -> None:
     what = "another organization's request with the same key"
     if not at.usable(ISOLATION, answer):
         return

@@ -197,7 +197,7 @@ def _use_keys(at: Check, since: Exchange) -> None:
     none."""
     answers = [
         exchange
-        for record in at.run.common.records
+        for record in at.lane.common.records
         for exchange in list(record.values())
         if exchange.operation == since.operation
         and exchange.organization == since.organization

@@ -26,7 +26,7 @@ def test_odd_queries_stay_within_the_path(at: Check) -> None:
     for owner, purpose in (("primary", SIBLING_TENANT), ("secondary", TENANT)):
         if owner == "primary" or at.target.secondary is not None:
             with at.probe(RULE):
-                furnish(at.run.account(purpose, owner), at.operation)
+                furnish(at.lane.account(purpose, owner), at.operation)
     _judge(at, at.accept(_valid(at), "a valid request"), "a valid request")
     for what, parameters in _queries(at):
         _judge(at, at.send(_valid(at).with_query(parameters), what), what)
@@ -62,4 +62,4 @@ def _queries(at: Check) -> Iterator[tuple[str, Parameters]]:
 
 def _judge(at: Check, answer: Exchange, what: str) -> None:
     if at.usable(RULE, answer) and answer.succeeded:
-        at.expect(RULE, f"{what}: {NOTHING_OF_OTHERS}", at.run.invariants.isolation.foreign(answer), answer)
+        at.expect(RULE, f"{what}: {NOTHING_OF_OTHERS}", at.lane.invariants.isolation.foreign(answer), answer)

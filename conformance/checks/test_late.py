@@ -36,13 +36,13 @@ def _looks(at: Check, request: Call, what: str) -> list[Exchange]:
     more after a wait. Returns the answers."""
     answers, limited = list[Exchange](), list[Exchange]()
     for attempt in range(MOST_SPOILT + 1):
-        at.run.answering()
-        sent = at.run.client().race([request] * (LOOKS - len(answers)), what)
-        at.run.sent_all(sent)
+        at.lane.answering()
+        sent = at.lane.client().race([request] * (LOOKS - len(answers)), what)
+        at.lane.sent_all(sent)
         at.exchanges += [answer.number for answer in sent]
         answers += [answer for answer in sent if not answer.throttled]
         limited = [answer for answer in sent if answer.throttled]
-        if not limited or not at.run.retry.wait_out(limited[0], attempt):
+        if not limited or not at.lane.retry.wait_out(limited[0], attempt):
             break
     return [*answers, *limited]
 
@@ -55,13 +55,13 @@ def test_reads_after_a_while(at: Check) -> Iterator[float]:
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == at.operation.id
     )
-    fixture = at.run.account(CREATED)
+    fixture = at.lane.account(CREATED)
     created = at.accept(fixture.call(create), "a resource to be read a while later")
     ids = {"account_id": fixture.account_id, f"{TRAITS[create].creates}_id": identifier(created)}
     truth, but = stated(create, created.call.document, ids), {*MOVING, "payout_destinations"}
     what = "one of several reads, long after it was created"
     # The bound on eventual consistency.
-    yield at.run.lag.within
+    yield at.lane.lag.within
     for answer in _looks(at, call(at.operation.id, ids), what):
         if at.accepted(rule, answer):
             shown_by, members = [created], document(created)
@@ -78,7 +78,7 @@ def test_updates_after_a_while(at: Check) -> Iterator[float]:
     changed = at.accept(fixture.call(at.operation.id, {"note": f"changed {marker()}"}), "a PATCH")
     what, but = "one of several reads, long after a PATCH", {*MOVING, "payout_destinations"}
     # The bound on eventual consistency.
-    yield at.run.lag.within
+    yield at.lane.lag.within
     for answer in _looks(at, reading, what):
         if at.accepted(rule, answer):
             judge_members(at, rule, answer, document(changed), but=but, shown_by=[changed])
@@ -89,10 +89,10 @@ def test_lists_after_a_while(at: Check) -> Iterator[float]:
     """Reads a list that was read first and grew long before, several times at once: each answer counts every
     created element in its total, and shows them and what it showed before, or its pages together do."""
     create, growing = at.operation.filled_by, at.operation.traits.others_add
-    fixture = listed_customer(at.run) if growing else at.account(fresh=True)
+    fixture = listed_customer(at.lane) if growing else at.account(fresh=True)
     listing = fixture.call(at.operation.id).with_query(query(1, MAX_SIZE))
     wallets = TRAITS[create].unique_pair
-    bodies = at.run.samples.wallets()[:2] if wallets else [None, None]
+    bodies = at.lane.samples.wallets()[:2] if wallets else [None, None]
     elements = [at.accept(fixture.call(create, bodies[0]), "an element to be listed")]
     first, *_ = _looks(at, listing, "a list, before it grows")
     for body in bodies[1:]:
@@ -103,7 +103,7 @@ def test_lists_after_a_while(at: Check) -> Iterator[float]:
     ids = list(dict.fromkeys([*ids_of(filter(None, [page_of(first)])), *map(identifier, elements)]))
     full = False
     # The bound on eventual consistency.
-    yield at.run.lag.within
+    yield at.lane.lag.within
     for answer in _looks(at, listing, what):
         if at.accepted("list.complete", answer):
             full = len(objects(answer.get("items"))) >= MAX_SIZE
@@ -137,8 +137,8 @@ def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
         return earlier.arrived + APART - time.time()
 
     if at.operation.traits.creates:
-        creates = [each for each in at.run.accepted if each.operation == operation]
-        latest = creates[-1] if creates else creations(at.run, operation)[0].exchange
+        creates = [each for each in at.lane.accepted if each.operation == operation]
+        latest = creates[-1] if creates else creations(at.lane, operation)[0].exchange
         names = ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",)
         # Twice before blame, as the clocks of a server's processes may differ.
         for _ in range(2):
@@ -167,7 +167,7 @@ def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
 
 def _made(at: Check, purpose: str) -> Exchange:
     """A new resource: among others or, where their place takes no more, elsewhere."""
-    answer = at.send(created_in(at.run, at.operation.id).call(at.operation.id), purpose)
+    answer = at.send(created_in(at.lane, at.operation.id).call(at.operation.id), purpose)
     return answer if answer.succeeded else at.accept(at.valid(fresh=True), purpose)
 
 
@@ -184,7 +184,7 @@ def _stale(name: str, earlier: Exchange, first: Exchange, second: Exchange) -> b
 def _judge_balances_time(at: Check, rule: str, balances: Exchange) -> None:
     """Judges the times of balances against the creation of their account, if the first page of accounts shows
     it."""
-    accounts = at.run.account().call("listAccounts").with_query(query(1, MAX_SIZE))
+    accounts = at.lane.account().call("listAccounts").with_query(query(1, MAX_SIZE))
     listing = at.send(accounts, "the accounts, for the time when one was created")
     if any(same_account(item.get("id"), balances.get("id")) for item in objects(listing.get("items"))):
         got = before_account(balances, listing)

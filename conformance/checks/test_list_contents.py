@@ -51,9 +51,9 @@ from conformance.wire.pages import (
 from conformance.world.calls import call
 from conformance.world.habits import prepopulated
 from conformance.world.known_lists import KnownList, account_with_wallets
+from conformance.world.lane import Fixture
 from conformance.world.list_elements import SMALL
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Account
 from conformance.world.sender import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
@@ -104,7 +104,7 @@ def test_list_shows_what_was_created(at: Check) -> None:
         # Whether the others are there, no page tells.
         known = [each for each in known if each in ids_of(pages)]
     at.expect("list.complete", *listed("all that is known to be there", known, exchanges))
-    at.expect("list.complete", *stock.only_own(at.run, "the list", exchanges))
+    at.expect("list.complete", *stock.only_own(at.lane, "the list", exchanges))
     compared(at, stock.created, exchanges)
     at.observe("list.order", "in which order?", in_order(ids_of(pages), list(stock.created)), exchanges[0])
 
@@ -124,7 +124,7 @@ def test_accounts_in_use_are_listed(at: Check) -> None:
         at.not_exercised("list.complete", "the target file names no funded account")
         at.not_exercised("list.walk", "the target file names no funded account")
         return
-    used = list(filter(None, (primary.funded_account_id, account_with_wallets(at.run))))
+    used = list(filter(None, (primary.funded_account_id, account_with_wallets(at.lane))))
     listing = call("listAccounts", {"customer_id": primary.customer_id})
     at.accept(listing, "the list")
     # Another size than that of the pages with which later reads are compared.
@@ -186,7 +186,7 @@ def test_new_elements_show(at: Check) -> None:
     }
     for what, (size, parameters) in probes.items():
         exchange = at.shown(listing.with_query(parameters), what)
-        if (first := page_of(exchange)) and first.items and prepopulated(at.run, at.operation.id):
+        if (first := page_of(exchange)) and first.items and prepopulated(at.lane, at.operation.id):
             what = f"{what}, by a date before all elements"
             exchange = at.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
         _judge_empty(at, exchange, what, size)
@@ -194,7 +194,7 @@ def test_new_elements_show(at: Check) -> None:
             judge_by_query(at, exchange, "list.status-filter" if parameters else "list.defaults")
     elements: dict[str, Exchange] = {}
     wallets = TRAITS[at.operation.filled_by].unique_pair
-    for body in at.run.samples.wallets()[:2] if wallets else (None, None):
+    for body in at.lane.samples.wallets()[:2] if wallets else (None, None):
         created = at.send(fixture.call(at.operation.filled_by, body), "an element to be listed")
         if not created.succeeded:
             at.unclear("list.complete", refusal_of_valid(created).why, created)
@@ -216,7 +216,7 @@ def test_new_elements_show(at: Check) -> None:
             judge_single_page(at, page, what)
             judge_by_query(at, exchange, "list.pages")
             at.expect(
-                "list.complete", *KnownList(fixture, listing, elements).only_own(at.run, what, [exchange])
+                "list.complete", *KnownList(fixture, listing, elements).only_own(at.lane, what, [exchange])
             )
     at.observe_delay("when does a new element show?")
     if "beneficiary_id" in at.operation.path_parameters:
@@ -235,7 +235,7 @@ def _active_ones(at: Check, listing: Call, elements: Collection[str]) -> list[st
 
 
 def _judge_changed(
-    at: Check, fixture: Account, elements: dict[str, Exchange], operation: str, changed: str
+    at: Check, fixture: Fixture, elements: dict[str, Exchange], operation: str, changed: str
 ) -> None:
     """Judges that a beneficiary's destinations stay listed after it is changed or disabled, where the list is
     shown, and that a destination accepted after the disable is listed too."""
@@ -284,7 +284,7 @@ _PAID = 3
 def test_elements_with_children_are_counted_once(at: Check) -> None:
     """At the end of the run, lists in the account that payouts draw on, whose destination was paid several
     times, are read whole and with each filter: each element is shown and counted once."""
-    fixture = at.run.account(PAYOUTS)
+    fixture = at.lane.account(PAYOUTS)
     listing = _with_children(at, fixture)
     whole = at.accept(listing.with_query(query(1, MAX_SIZE)), "a list whose elements have children")
     items = objects(whole.get("items"))
@@ -315,9 +315,9 @@ def _counted(answer: Exchange) -> bool:
     return page is None or page.total in (None, len(set(page.ids)))
 
 
-def _with_children(at: Check, fixture: Account) -> Call:
+def _with_children(at: Check, fixture: Fixture) -> Call:
     """The list of the check's operation in an account, in which something is listed and payouts were made."""
-    run, (beneficiary, destination, _) = at.run, fixture.payee
+    run, (beneficiary, destination, _) = at.lane, fixture.payee
     paid = sum(
         str(each.operation) == "createPayout"
         and sent_document(each.call).get("payout_destination_id") == destination

@@ -94,7 +94,7 @@ def _read(
 def test_accounts_of_the_run(at: Check) -> None:
     """Walks the list of all accounts in which checks have worked, more than a page holds; sizes out of range
     are refused, or answered as one of 1 to 100."""
-    stock = accounts_of_the_run(at.run)
+    stock = accounts_of_the_run(at.lane)
     ids = [*stock.created, *stock.named]
     reading, first = _read(at, stock, (99, 10), ids)
     _judge_walks(at, reading, first)
@@ -119,7 +119,7 @@ def test_accounts_of_the_run(at: Check) -> None:
 )
 def test_more_elements_than_a_page_holds(at: Check) -> None:
     """Walks a list of 101 elements; sizes out of range are refused, or answered as one of 1 to 100."""
-    stock = large_list(at.run, at.operation.id)
+    stock = large_list(at.lane, at.operation.id)
     _judge_long(at, stock, (50, 10, 1))
     _judge_sizes(at, stock.call, len(stock.created))
 
@@ -140,7 +140,7 @@ def _judge_sizes(at: Check, call: Call, number: int) -> None:
 )
 def test_very_long_list(at: Check) -> None:
     """Walks a list of 501 elements at the maximum size, and samples smaller pages."""
-    _judge_long(at, large_list(at.run, at.operation.id, LONGEST_LIST), (50, 7))
+    _judge_long(at, large_list(at.lane, at.operation.id, LONGEST_LIST), (50, 7))
 
 
 def _judge_long(at: Check, stock: KnownList, sizes: Sequence[int]) -> None:
@@ -199,7 +199,7 @@ def _judge_grown(at: Check, reading: PageReading, earlier: PageReading) -> None:
     ids, before = first.ids, earlier.walks[0].pages[:1]
     if reading.fell:
         # Replicas of different age answered: only what was shown long before must be there.
-        long = first.exchanges[0].started - earlier.walks[0].exchanges[-1].arrived >= at.run.lag.within
+        long = first.exchanges[0].started - earlier.walks[0].exchanges[-1].arrived >= at.lane.lag.within
         ids = [identifier for identifier in ids if long and identifier in earlier.shown]
         before = before if long else []
     for done in reading.walks[1:] if ids else ():
@@ -239,12 +239,12 @@ def _judge_last_page(at: Check, call: Call) -> None:
     def lacks(page: Page | None) -> int:
         return paging.lacking(page) if page else 0
 
-    with at.run.adders.alone():
+    with at.lane.adders.alone():
         first = look()
         last = at.eventually(look, lambda page: not lacks(page)) if lacks(first) else first
     if first is None or last is None:
         return
-    long = last.exchange.started - first.exchange.arrived >= at.run.lag.within
+    long = last.exchange.started - first.exchange.arrived >= at.lane.lag.within
     if lacks(last) and not (long and last.total == first.total):
         reason = "others added to the list each time its last page was read"
         raise Inconclusive(Unclear(reason, remedy="Run it while nobody else creates accounts."))

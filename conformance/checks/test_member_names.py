@@ -28,8 +28,8 @@ from conformance.world.calls import call
 from conformance.world.case import Case
 from conformance.world.corpora.member_names import FLATTENED, nested, spellings, wrappers
 from conformance.world.creations import created_in, creations
+from conformance.world.lane import Fixture
 from conformance.world.other_values import other_value
-from conformance.world.run import Account
 from conformance.world.samples import FREE, Body, marker
 from conformance.world.shapes import accepted_body, accepts
 
@@ -203,11 +203,11 @@ def test_members_under_other_names(at: Check) -> None:
     name comes alone."""
     operation = at.operation.id
     # Raises Inconclusive where the sample is refused.
-    _ = creations(at.run, operation)
+    _ = creations(at.lane, operation)
     ignored = True
     for first in (False, True):
         for number in itertools.count():
-            fixture = created_in(at.run, operation)
+            fixture = created_in(at.lane, operation)
             body = _valid(fixture, operation)
             if first:
                 needed = at.operation.required_fields
@@ -220,9 +220,9 @@ def test_members_under_other_names(at: Check) -> None:
             if number == len(portions) - 1:
                 break
     if not ignored:
-        body = _valid(created_in(at.run, operation), operation)
+        body = _valid(created_in(at.lane, operation), operation)
         for form, _ in _in_turn([*_strays(operation, body)]):
-            fixture = created_in(at.run, operation)
+            fixture = created_in(at.lane, operation)
             body = _valid(fixture, operation)
             strays = [each for each in _strays(operation, body) if each.form == form]
             answer = _send(at, fixture, _with(body, strays), f"names {form} beside the documented ones")
@@ -231,15 +231,15 @@ def test_members_under_other_names(at: Check) -> None:
     engine.batch(_missing(engine, together=ignored))
 
 
-def _valid(fixture: Account, operation: str) -> Body:
+def _valid(fixture: Fixture, operation: str) -> Body:
     """Builds a new valid body with as many fields as apply, but for those that have a default."""
     body = bodies(fixture, operation)[0]
-    if operation == "createBeneficiary" and accepts(fixture.run, operation, _PEOPLE):
+    if operation == "createBeneficiary" and accepts(fixture.lane, operation, _PEOPLE):
         body = accepted_body(fixture, operation, _PEOPLE)
     return {name: value for name, value in body.items() if name not in _defaults(operation)}
 
 
-def _send(at: Check, fixture: Account, body: Body, what: str) -> Exchange:
+def _send(at: Check, fixture: Fixture, body: Body, what: str) -> Exchange:
     return at.send(call(at.operation.id, fixture.ids(at.operation.id), body), what)
 
 

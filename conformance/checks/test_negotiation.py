@@ -105,7 +105,7 @@ def _judge_refused(at: Check, refused: Call, refusing: tuple[tuple[str, str], ..
 def _valid(at: Check) -> Call:
     """A valid call, of a read whose answer has something to show."""
     if at.operation.traits.shows_balances:
-        return at.run.account(PAYOUTS).call(at.operation.id)
+        return at.lane.account(PAYOUTS).call(at.operation.id)
     return stocked(at).call if at.operation.is_list else at.valid()
 
 

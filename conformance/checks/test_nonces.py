@@ -98,7 +98,7 @@ def _judge_shared(at: Check, probes: AuthProbes) -> None:
     third = next(other for other in (reads if at.operation.method == "GET" else writes) if other != here)
 
     def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
-        call = probes.valid() if operation == here else at.run.account(AUTHENTICATION).call(operation)
+        call = probes.valid() if operation == here else at.lane.account(AUTHENTICATION).call(operation)
         return at.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
 
     def shared(first: str, second: str) -> Judgement:
@@ -131,7 +131,7 @@ def test_nonces_stay_used(at: Check) -> None:
     """The first nonce of the run, sent again at its end: refused."""
     probes = AuthProbes(at)
     first = earliest(at) or probes.recent
-    at.be_patient(lambda: at.run.account(AUTHENTICATION).call("listAccounts"), "a request in between")
+    at.be_patient(lambda: at.lane.account(AUTHENTICATION).call("listAccounts"), "a request in between")
     _judge_old(at, probes, first, REMEMBERED, "--effort deep waits for the rest")
 
 
@@ -194,7 +194,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
         yield f"for an unknown {member}", usual.with_field(member, unknown_like(usual.document[member]))
     if operation.traits.draws_on_funds:
         with probes.at.probe(RULE):
-            yield "from a new account, without funds", probes.at.run.account(fresh=True).call(operation.id)
+            yield "from a new account, without funds", probes.at.lane.account(fresh=True).call(operation.id)
     if operation.is_list:
         yield "for a page past the last", probes.usual().with_query("page=90000&size=100")
 

@@ -24,8 +24,8 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import integer
 from conformance.world.calls import call, identifier, unknown_like
 from conformance.world.creations import created_in
+from conformance.world.lane import Fixture
 from conformance.world.purposes import CREATED
-from conformance.world.run import Account
 from conformance.world.samples import Body, marker
 from conformance.world.sender import refusal_of_valid
 
@@ -96,13 +96,13 @@ def test_server_owned_fields_on_create(at: Check) -> None:
     """Server-owned fields are sent with a valid body, all at once and, if that is refused, one by one:
     refused or ignored. A resource created all the same has the stated initial state, in the answer and in a
     later read."""
-    fixture, operation = created_in(at.run, at.operation.id), at.operation.id
+    fixture, operation = created_in(at.lane, at.operation.id), at.operation.id
     usual = at.accept(fixture.call(operation), "the same without server-owned fields")
     _, unowned = _later(at, fixture, usual)
 
     def create(owned: Body, what: str) -> Exchange:
         # Wallets have an account each.
-        fixture = created_in(at.run, operation)
+        fixture = created_in(at.lane, operation)
         body = {**fixture.body(operation), **owned}
         answer = at.send(call(operation, fixture.ids(operation), body), what)
         at.expect(RULE, *outcomes.refused_or_ignored(what, answer))
@@ -126,7 +126,7 @@ def test_server_owned_fields_on_create(at: Check) -> None:
         return answer
 
     def once_more(fields: Body, name: str) -> Any:
-        fixture = created_in(at.run, operation)
+        fixture = created_in(at.lane, operation)
         body = {**fixture.body(operation), **fields}
         request = call(operation, fixture.ids(operation), body)
         created = at.send(request, f"one more, {'with' if fields else 'without'} {name}")
@@ -141,7 +141,7 @@ def test_server_owned_fields_on_create(at: Check) -> None:
 
 def _other_parent(at: Check) -> str:
     """Returns the id of another existing parent of the same kind."""
-    run, parent = at.run, PARENTS[at.operation.id]
+    run, parent = at.lane, PARENTS[at.operation.id]
     if parent == "customer_id":
         return at.target.primary.other_customer_id or f"cus_{marker()}"
     if parent == "beneficiary_id":
@@ -151,7 +151,7 @@ def _other_parent(at: Check) -> str:
     return next(other for other in others if other != path)
 
 
-def _later(at: Check, fixture: Account, created: Exchange) -> tuple[Exchange | None, Body]:
+def _later(at: Check, fixture: Fixture, created: Exchange) -> tuple[Exchange | None, Body]:
     """Reads the created resource, or finds it in its list; returns the answer, None if no operation shows it,
     and the resource in it, empty where it is not shown."""
     traits, own, purpose = at.operation.traits, created.get("id"), f"{created.purpose}, looked at again"
@@ -178,7 +178,7 @@ def _later(at: Check, fixture: Account, created: Exchange) -> tuple[Exchange | N
     return answer, next((item for item in objects(answer.get("items")) if item.get("id") == own), {})
 
 
-def _judge_balances(at: Check, fixture: Account, created: Exchange, what: str) -> None:
+def _judge_balances(at: Check, fixture: Fixture, created: Exchange, what: str) -> None:
     """Judges that a new account does not have the balances that the client sent."""
     ids = fixture.ids("getAccountBalances") | {"account_id": identifier(created)}
     balances = at.shown(call("getAccountBalances", ids), f"the balances of {what}")
@@ -282,7 +282,7 @@ def test_server_owned_fields_on_update(at: Check) -> None:
     usual = patched({}, "a PATCH without server-owned fields")
     if stop := next((look for look in usual if not look.succeeded), None):
         raise refusal_of_valid(stop)
-    owned = owned_fields("createBeneficiary", fixture.beneficiary_id, at.run.account(CREATED).account_id)
+    owned = owned_fields("createBeneficiary", fixture.beneficiary_id, at.lane.account(CREATED).account_id)
     owned |= {"status": "disabled", "payout_destinations": []}
     if patch(owned, "a PATCH with all server-owned fields").refused:
         for name, value in owned.items():

@@ -15,8 +15,8 @@ from conformance.wire.messages import Exchange, to_json
 from conformance.world.bodies import SAMPLE
 from conformance.world.calls import renewed, unknown_like
 from conformance.world.case import Case
+from conformance.world.lane import Fixture
 from conformance.world.purposes import SIBLING_TENANT, TENANT
-from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.shapes import accepts
 
@@ -32,10 +32,10 @@ def test_payout_references(at: Check) -> None:
     another beneficiary. Default destinations of others are named too, and stay the default."""
     fixture = at.account()
     # A second fixture in the same account has another beneficiary.
-    other = Account(at.run, account_id=fixture.account_id)
-    strangers = {"another account's": at.run.account(SIBLING_TENANT)}
+    other = Fixture(at.lane, account_id=fixture.account_id)
+    strangers = {"another account's": at.lane.account(SIBLING_TENANT)}
     if at.target.secondary is not None:
-        strangers["another organization's"] = at.run.account(TENANT, "secondary")
+        strangers["another organization's"] = at.lane.account(TENANT, "secondary")
     defaults = {whose: _default(at, each) for whose, each in {**strangers, "": other}.items()}
     engine = Engine(at, lambda: fixture)
     valid = engine.document()
@@ -51,9 +51,9 @@ def test_payout_references(at: Check) -> None:
     at.accept(fixture.call("createPayout", valid), what)
 
 
-def _default(at: Check, fixture: Account) -> Defaults | None:
+def _default(at: Check, fixture: Fixture) -> Defaults | None:
     """Creates a default destination, a wallet where the server accepts one; None where it is refused."""
-    shape = "wallet" if accepts(at.run, "createPayoutDestination", "wallet") else SAMPLE
+    shape = "wallet" if accepts(at.lane, "createPayoutDestination", "wallet") else SAMPLE
     with at.probe(UNTOUCHED):
         return Defaults(at, fixture, shape)
     return None
@@ -62,7 +62,7 @@ def _default(at: Check, fixture: Account) -> Defaults | None:
 def _cases(
     engine: Engine,
     valid: Body,
-    strangers: Mapping[str, Account],
+    strangers: Mapping[str, Fixture],
     defaults: Mapping[str, Defaults | None],
 ) -> Iterator[Case]:
     """Yields payouts to payees outside the account, and to ids like those of the own payee."""
@@ -90,7 +90,7 @@ def _cases(
 
 
 def _judge_crossed(
-    at: Check, engine: Engine, valid: Body, other: Account, default: Defaults | None
+    at: Check, engine: Engine, valid: Body, other: Fixture, default: Defaults | None
 ) -> list[Exchange]:
     """Judges payouts to destinations of another beneficiary of the account; returns the answers."""
     effects = engine.snapshot()
@@ -102,7 +102,7 @@ def _judge_crossed(
     refused = [answer for answer in answers if answer.refused]
 
     def again() -> list[Exchange]:
-        calls = anew(at.run, [answer.call for answer in refused])
+        calls = anew(at.lane, [answer.call for answer in refused])
         return [at.send(renewed(repeated), f"{what}, again") for repeated in calls]
 
     effects.judge_refused(what, refused, again)

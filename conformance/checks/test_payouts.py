@@ -28,10 +28,10 @@ from conformance.wire.messages import Exchange
 from conformance.wire.pages import page_of
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in
+from conformance.world.lane import Fixture, Restyle
 from conformance.world.parts import abroad
 from conformance.world.payments import PayoutRounds
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Account, Restyle
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
 
@@ -45,7 +45,7 @@ TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 def test_amounts_have_no_exponent(at: Check) -> None:
     """Very small and large amounts, and one with a trailing zero, are shown as plain decimals if accepted."""
     operation = at.operation.id
-    fixture = created_in(at.run, operation)
+    fixture = created_in(at.lane, operation)
     at.accept(fixture.call(operation), "the sample's amount")
     for amount in TELLING_AMOUNTS:
         answer = at.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
@@ -58,9 +58,9 @@ def test_amounts_have_no_exponent(at: Check) -> None:
 def test_payout_to_a_disabled_beneficiary(at: Check) -> None:
     """Records the answer to a payout to a disabled beneficiary, after one to an active beneficiary was
     accepted."""
-    payer = at.run.account(PAYOUTS)
+    payer = at.lane.account(PAYOUTS)
     at.accept(payer.call("createPayout"), "a payout to an active beneficiary")
-    fixture = Account(at.run, account_id=payer.account_id)
+    fixture = Fixture(at.lane, account_id=payer.account_id)
     payout = fixture.call("createPayout")
     ids = {"account_id": payer.account_id, "beneficiary_id": identifier(fixture.beneficiary)}
     disabled = at.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
@@ -75,7 +75,7 @@ def test_payout_leaves_the_payee(at: Check) -> None:
     its elements. The beneficiary is of another country than its destinations, where the server accepts
     that."""
     (rule,) = at.rules
-    payer = at.run.account(PAYOUTS)
+    payer = at.lane.account(PAYOUTS)
     try:
         try:
             payee, person, paid, default = _paid(at, payer, _abroad)
@@ -107,11 +107,11 @@ def _abroad(body: Body) -> Body:
 
 
 def _paid(
-    at: Check, payer: Account, restyle: Restyle | None = None
-) -> tuple[Account, Exchange, Exchange, Exchange]:
+    at: Check, payer: Fixture, restyle: Restyle | None = None
+) -> tuple[Fixture, Exchange, Exchange, Exchange]:
     """Creates a beneficiary with two destinations, the second the default, and pays to the first; returns its
     fixture and the three creates. Raises Inconclusive where one of them or the payout is refused."""
-    payee = Account(at.run, account_id=payer.account_id, restyle=restyle)
+    payee = Fixture(at.lane, account_id=payer.account_id, restyle=restyle)
     person, paid = payee.beneficiary, payee.destination
     default = payee.create(
         "createPayoutDestination", payee.body("createPayoutDestination") | {"is_default": True}
@@ -130,7 +130,7 @@ def test_payouts_at_once(at: Check) -> None:
         ONE_CURRENCY, "no balances in two currencies, one of which a new payout moves, are shown"
     )
     rounds = Rounds(at, 2 * LOST)
-    with PayoutRounds(at.account(), at.run.pause) as payouts:
+    with PayoutRounds(at.account(), at.lane.pause) as payouts:
         for number in rounds:
             turn = payouts.turn(at.send, rounds.race)
             if refused := next((one for one in turn if one.refused and not one.throttled), None):

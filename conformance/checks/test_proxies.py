@@ -21,8 +21,8 @@ from conformance.wire.pages import page_of
 from conformance.world.calls import parameters, renewed
 from conformance.world.case import Case
 from conformance.world.corpora import headers
+from conformance.world.lane import Fixture
 from conformance.world.purposes import SIBLING_TENANT
-from conformance.world.run import Account
 
 RULE = "auth.request-line"
 
@@ -116,11 +116,11 @@ def test_request_line_says_what_is_done(at: Check) -> None:
 
 def _elsewhere(at: Check) -> Call | None:
     """The operation in another account, or for another customer, of the organization; None without one."""
-    other = at.run.account(SIBLING_TENANT)
+    other = at.lane.account(SIBLING_TENANT)
     if parameters(at.operation.id) == ("customer_id",):
         if at.target.primary.other_customer_id is None:
             return None
-        other = at.run.account(owner="cousin")
+        other = at.lane.account(owner="cousin")
     if not at.operation.traits.creates:
         # It may have its wallet already.
         with at.probe(RULE):
@@ -135,14 +135,14 @@ def _judge(at: Check, answer: Exchange, what: str, got: str) -> None:
     at.expect(RULE, f"{answer.purpose}: {what}, or a refusal (4xx)", lost, answer)
 
 
-def _of_another(at: Check, fixture: Account, answer: Exchange, other: Call) -> str:
+def _of_another(at: Check, fixture: Fixture, answer: Exchange, other: Call) -> str:
     """Describes what an answer shows of another account, customer or resource than the request line names:
     what `other` asks for."""
     if at.operation.is_list and (page := page_of(answer)) is not None:
         theirs = page_of(at.send(other, "the list of another account"))
         common = {*page.ids} & {*theirs.ids} if theirs is not None else set()
         return f"{len(common)} elements of another's" if common else ""
-    foreign = at.run.invariants.isolation.foreign(answer)
+    foreign = at.lane.invariants.isolation.foreign(answer)
     operation, own = at.operation, fixture.ids(at.operation.id)
     if not foreign and not operation.traits.creates and not operation.is_list:
         name = parameters(operation.id)[-1]

@@ -25,9 +25,9 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Walk, page_of, walk
 from conformance.world.calls import call, identifier
 from conformance.world.creations import creations
+from conformance.world.lane import Fixture
 from conformance.world.other_values import other_end
 from conformance.world.payments import moves_after
-from conformance.world.run import Account
 from conformance.world.samples import marker
 from conformance.world.sender import refusal_of_valid
 
@@ -102,8 +102,8 @@ def test_one_key(at: Check) -> None:
         request = countable(at, fixture, spoilt)
         if at.operation.traits.moves_money:
             # Beside payments of others, the balances would not show what these requests take.
-            moves_after(at.run, at.operation.id)
-            with at.run.payers.alone():
+            moves_after(at.lane, at.operation.id)
+            with at.lane.payers.alone():
                 settle(at, spoilt)
                 looks = [balances(at, fixture)]
                 answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
@@ -167,7 +167,7 @@ def test_one_key_with_two_bodies(at: Check) -> None:
     for _ in rounds:
         request = own_place(at).call(at.operation.id)
         if at.operation.traits.unique_pair:
-            other = request.with_json(at.run.samples.wallet(-1))
+            other = request.with_json(at.lane.samples.wallet(-1))
         else:
             other = request.with_field(text, other_end(request.document[text]))
         calls = [request, other] * (KEYS // 2)
@@ -241,10 +241,10 @@ def test_different_bodies_at_once(at: Check) -> None:
 
 def _different(at: Check) -> list[Call]:
     """Builds valid calls with different bodies: in one place, or of several beneficiaries of an account."""
-    operation, run = at.operation.id, at.run
+    operation, run = at.operation.id, at.lane
     if TRAITS[operation].changes:
         account = run.account().account_id
-        payees = [Account(run, account_id=account) for _ in range(BODIES_AT_ONCE // 2)]
+        payees = [Fixture(run, account_id=account) for _ in range(BODIES_AT_ONCE // 2)]
         text = TRAITS[operation].free_text
         return [payee.call(operation, {text: f"changed {marker()}"}) for payee in payees]
     fixture = own_place(at)
@@ -270,7 +270,7 @@ def test_creates_at_once(at: Check) -> None:
     rounds = Rounds(at, ROUNDS)
     for _ in rounds:
         fixture = at.account(fresh=True)
-        wallets = at.run.samples.wallets() if TRAITS[operation].unique_pair else [None] * CREATED_AT_ONCE
+        wallets = at.lane.samples.wallets() if TRAITS[operation].unique_pair else [None] * CREATED_AT_ONCE
         calls = [fixture.call(operation, body) for body in wallets[:CREATED_AT_ONCE]]
         answers = rounds.race(calls, f"one of {len(calls)} simultaneous creates")
         created = {identifier(answer): answer for answer in answers if answer.succeeded}
@@ -304,7 +304,7 @@ def test_reads_at_once(at: Check) -> None:
     name = f"{TRAITS[create].creates}_id"
     places = [
         resource.fixture.ids(create) | {name: identifier(resource.exchange)}
-        for resource in creations(at.run, create)[:READS]
+        for resource in creations(at.lane, create)[:READS]
     ]
     rounds, last = Rounds(at, ROUNDS), dict[str, Exchange]()
     for _ in rounds:
@@ -327,12 +327,12 @@ def test_one_wallet(at: Check) -> None:
     """Of simultaneous creates of one currency and network with different keys, exactly one is answered 2xx,
     and the list shows exactly one wallet."""
     rule = "wallet.race"
-    pairs = at.run.samples.wallet_pairs
+    pairs = at.lane.samples.wallet_pairs
     rounds = Rounds(at, WALLET_BURSTS)
     for number in rounds:
-        fixture = at.run.account(fresh=True)
+        fixture = at.lane.account(fresh=True)
         index, times = number % len(pairs), FEW if number else WALLETS
-        calls = [fixture.call("createWallet", at.run.samples.wallet(index)) for _ in range(times)]
+        calls = [fixture.call("createWallet", at.lane.samples.wallet(index)) for _ in range(times)]
         what = f"{times} simultaneous creates of one wallet, of one currency and network"
         answers = rounds.race(calls, what)
         answered, succeeded = _answered(answers), [answer for answer in answers if answer.succeeded]
@@ -370,9 +370,9 @@ def _wallets(at: Check, listing: Call, wanted: bool) -> Walk:
 
 def _judge_none(at: Check, rule: str, index: int, answers: list[Exchange]) -> None:
     """Judges that none was accepted: a violation if a single create of such a wallet is accepted."""
-    fixture = at.run.account(fresh=True)
+    fixture = at.lane.account(fresh=True)
     alone = at.accept(
-        fixture.call("createWallet", at.run.samples.wallet(index)),
+        fixture.call("createWallet", at.lane.samples.wallet(index)),
         "a single create of the same wallet elsewhere",
     )
     busy = any(answer.status in _BUSY for answer in answers)

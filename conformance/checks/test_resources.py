@@ -31,7 +31,7 @@ from conformance.world.calls import call, identifier
 from conformance.world.corpora.stored_texts import PRECISE
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import large_list
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import Body
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import places, stands_for_nothing, turns, with_texts
@@ -60,7 +60,7 @@ def test_what_was_sent_is_shown(at: Check) -> None:
     that is easily corrupted: each answer shows every field as sent, and the ids of its parents; what a query
     says beside the body does not replace it."""
     operation = at.operation.id
-    for resource in creations(at.run, operation):
+    for resource in creations(at.lane, operation):
         what, exchange = f"created with {resource.kind}", resource.exchange
         fields, other = sent(operation, resource.body), normalized(resource.body)
         judge_members(at, "create.echo", exchange, fields, what, otherwise=other)
@@ -82,12 +82,12 @@ def test_text_comes_back_exactly(at: Check) -> None:
     comes back as sent, if accepted, and never loses the characters behind these; so do e-mail addresses and
     telephone numbers."""
     rule, operation, name = "create.text-exact", at.operation.id, at.operation.traits.free_text
-    for resource in creations(at.run, operation):
+    for resource in creations(at.lane, operation):
         written = {name: resource.body[name] for name in normalized(resource.body)}
         judge_members(at, rule, resource.exchange, written, f"created with {resource.kind}")
     at.not_exercised("create.echo", "no text in letters and signs of all kinds was taken")
-    fixture = created_in(at.run, operation)
-    body, fixed = with_all_texts(fixture, operation), fixture.run.samples.over(at.operation.resource)
+    fixture = created_in(at.lane, operation)
+    body, fixed = with_all_texts(fixture, operation), fixture.lane.samples.over(at.operation.resource)
     if name not in body or name in fixed:
         at.not_exercised(rule, f"the sample has no free {name}")
         return
@@ -104,7 +104,7 @@ def test_text_comes_back_exactly(at: Check) -> None:
         _judge_stored(at, fixture, answer, names)
 
 
-def _judge_stored(at: Check, fixture: Account, created: Exchange, names: list[str]) -> None:
+def _judge_stored(at: Check, fixture: Fixture, created: Exchange, names: list[str]) -> None:
     """Judges that a read of the new resource, else the list that holds it, shows texts as the create answered
     or sent them: a database may take fewer characters than JSON. A customer has too many accounts to look for
     one."""
@@ -143,7 +143,7 @@ def test_initial_state(at: Check) -> None:
     """Resources created with each kind of body show the stated initial state, and the stated default of each
     field that was not sent."""
     operation = at.operation.id
-    for resource in creations(at.run, operation):
+    for resource in creations(at.lane, operation):
         expected, what = initial_state(operation, resource.body), f"newly created with {resource.kind}"
         judge_members(at, "create.initial-state", resource.exchange, expected, what)
 
@@ -151,7 +151,7 @@ def test_initial_state(at: Check) -> None:
 @check("create.assigned")
 def test_assigned_values_are_its_own(at: Check) -> None:
     """Records whether two resources share a value that the server assigns."""
-    creates = [creation.exchange for creation in creations(at.run, at.operation.id)]
+    creates = [creation.exchange for creation in creations(at.lane, at.operation.id)]
     for name in ("bank_details", "reference", "provider_reference_id", "addresses"):
         values = [exchange.get(name) for exchange in creates]
         if len(creates) > 1 and MISSING not in values:
@@ -164,7 +164,7 @@ def test_assigned_values_are_its_own(at: Check) -> None:
 def test_fields_left_out_are_null(at: Check) -> None:
     """Optional fields typed "or null" that were not sent are in the answer, and null."""
     operation = at.operation.id
-    for resource in creations(at.run, operation):
+    for resource in creations(at.lane, operation):
         for name in NULLABLE[operation]:
             if name not in resource.body:
                 what = f"created with {resource.kind}, {name} not sent: {name}"
@@ -176,15 +176,15 @@ def test_every_resource_has_its_own_id(at: Check) -> None:
     """Resources of one account (also with the same body), of another account and of another organization all
     have different ids."""
     operation = at.operation.id
-    creates = [creation.exchange for creation in creations(at.run, operation)]
-    first = creations(at.run, operation)[0]
+    creates = [creation.exchange for creation in creations(at.lane, operation)]
+    first = creations(at.lane, operation)[0]
     if not at.operation.traits.unique_pair:
         again = call(operation, first.fixture.ids(operation), first.body)
         creates.append(at.send(again, "the same body again, with another key"))
     if not at.operation.traits.draws_on_funds:  # only the funded account can be relied on to pay
         for organization in ("primary", *(("secondary",) if at.target.secondary else ())):
             with at.probe("format.id-unique"):
-                elsewhere = at.run.account(owner=organization, fresh=True).call(operation)
+                elsewhere = at.lane.account(owner=organization, fresh=True).call(operation)
                 creates.append(at.send(elsewhere, f"one in another account ({organization})", organization))
     accepted = [each for each in creates if each.succeeded and isinstance(each.get("id"), str)]
     ids: dict[str, Exchange] = {}
@@ -208,7 +208,7 @@ def test_read_equals_create(at: Check) -> None:
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == at.operation.id
     )
-    rule, resources = "read.equals-create", creations(at.run, create)
+    rule, resources = "read.equals-create", creations(at.lane, create)
     for resource in [*resources, resources[0]]:
         fixture, exchange = resource.fixture, resource.exchange
         try:
@@ -233,7 +233,7 @@ def test_answers_have_the_documented_form(at: Check) -> None:
     every answer as well."""
     operation = at.operation.id
     if operation in OPERATION_SETS["create"]:
-        answers = [resource.exchange for resource in creations(at.run, operation)]
+        answers = [resource.exchange for resource in creations(at.lane, operation)]
     else:
         answers = [showing(at, "a valid request with something to show")]
     for answer in answers:
@@ -256,7 +256,7 @@ def test_labels_of_many(at: Check) -> None:
     """Elements of a long list, created with names or labels of all kinds, show these as sent."""
     name = at.operation.traits.free_text
     with contextlib.suppress(Inconclusive):
-        for exchange in large_list(at.run, at.operation.traits.listed_by).created.values():
+        for exchange in large_list(at.lane, at.operation.traits.listed_by).created.values():
             if name in exchange.call.document:
                 at.member("create.echo", exchange, name, exchange.call.document[name])
     at.not_exercised("create.echo", "there is no long list")
@@ -269,7 +269,7 @@ def test_texts_of_all_kinds(at: Check) -> None:
     operation = at.operation.id
     for number, texts in enumerate(turns(operation), 1):
         what = f"created with letters and signs of all kinds, set {number}"
-        fixture = created_in(at.run, operation)
+        fixture = created_in(at.lane, operation)
         # That of an individual may be null.
         shape = "individual with company_name" if stands_for_nothing(texts) else "business"
         send_with_texts(at, fixture, with_all_texts(fixture, operation, shape), texts, what)
@@ -282,7 +282,7 @@ def test_updates_with_texts_of_all_kinds(at: Check) -> None:
     each answer, and a read at the end, shows them as sent, unless the server refuses them."""
     exact = "beneficiary.update-text-exact"
     rule, operation, fixture = "beneficiary.update", at.operation.id, at.account(fresh=True)
-    fixed, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
+    fixed, changed = fixture.lane.samples.over("beneficiary"), dict[str, Any]()
     plain = with_all_texts(fixture, "createBeneficiary")
     plain = {name: value for name, value in plain.items() if name not in fixed}
     person = Beneficiary(at, fixture)

@@ -26,8 +26,8 @@ from conformance.world import parts, samples
 from conformance.world.bodies import bodies
 from conformance.world.calls import call, identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.creations import creations
+from conformance.world.lane import Fixture
 from conformance.world.purposes import PAYOUTS, TENANT
-from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
 CREATE = "createPayoutDestination"
@@ -43,13 +43,13 @@ _NEAR = (
 )
 
 #: A fixture, and the creates of its destinations: those of each kind, and those with numbers of all lengths.
-Vault = tuple[Account, list[Exchange], list[Exchange]]
+Vault = tuple[Fixture, list[Exchange], list[Exchange]]
 
 
 def new_vault(at: Check) -> Vault:
     """A new account with a destination of each kind that the server accepts. Raises Inconclusive if it
     refuses the sample."""
-    run, fixture = at.run, at.run.account(fresh=True)
+    run, fixture = at.lane, at.lane.account(fresh=True)
     created = [fixture.destination]
     wallet, bank = run.samples.wallet_destinations()[0], fixture.bank_account()
     # A server may mask only the numbers of the destination's type, or only addresses of one network.
@@ -94,18 +94,18 @@ def test_no_answer_shows_secrets(at: Check) -> None:
 
 def _vault(at: Check) -> Vault:
     if at.operation.traits.draws_on_funds:
-        fixture = at.run.account(PAYOUTS)
+        fixture = at.lane.account(PAYOUTS)
         return fixture, [fixture.destination], []
     if at.operation.traits.disables:
         return new_vault(at)
     with contextlib.suppress(Inconclusive):
-        fixture, created, unusual = at.run.common.cache.get("vault", lambda: new_vault(at))
-        return fixture.seen_by(at.run), created, unusual
-    fixture = at.run.account()
+        fixture, created, unusual = at.lane.common.cache.get("vault", lambda: new_vault(at))
+        return fixture.seen_by(at.lane), created, unusual
+    fixture = at.lane.account()
     return fixture, [fixture.destination] if at.operation.id in _NEAR else [], []
 
 
-def _answers(at: Check, fixture: Account, created: Sequence[Exchange]) -> Iterator[Exchange]:
+def _answers(at: Check, fixture: Fixture, created: Sequence[Exchange]) -> Iterator[Exchange]:
     operation, creates = at.operation.id, at.operation.id == CREATE
     valid = created[-1].call if creates else fixture.call(operation)
     for each in created if creates else ():
@@ -207,7 +207,7 @@ def test_undocumented_reads_are_guarded(at: Check) -> None:
     """GET on the addresses where a created resource may be readable, alone or in a list, shows it neither
     without authentication nor to another organization, also below the latter's own account; nor do documented
     paths with the id of its customer or account left empty."""
-    create = creations(at.run, at.operation.id)[0].exchange
+    create = creations(at.lane, at.operation.id)[0].exchange
     own, addresses = identifier(create), _undocumented(at, create)
     for address in addresses:
         what = f"GET {address} without authentication"
@@ -220,7 +220,7 @@ def test_undocumented_reads_are_guarded(at: Check) -> None:
     addresses += _addresses(at, nameless, own, documented=True)
     # A server may check the owner of the path only.
     with at.probe(*at.rules):
-        ids = at.run.account(owner="secondary").ids(at.operation.id)
+        ids = at.lane.account(owner="secondary").ids(at.operation.id)
         addresses += _addresses(at, call(at.operation.id, ids).path, own, documented=False)
     for address in addresses:
         what = f"GET {address} by another organization"
@@ -241,7 +241,7 @@ def _judge_read(at: Check, create: Exchange, answer: Exchange) -> None:
 @check("secrets.hidden", operations=("createPayoutDestination",))
 def test_undocumented_reads_are_masked(at: Check) -> None:
     """The same addresses show their own organization no full number of a destination."""
-    create = creations(at.run, at.operation.id)[0].exchange
+    create = creations(at.lane, at.operation.id)[0].exchange
     for address in _undocumented(at, create):
         answer = at.send(Call(None, "GET", address), what := f"GET {address}")
         got = secret_in(answer, at.target, numbers_of([create]))
@@ -252,7 +252,7 @@ def test_undocumented_reads_are_masked(at: Check) -> None:
 def test_undocumented_changes_are_guarded(at: Check) -> None:
     """PUT and DELETE on a created resource have no effect without authentication or for another organization;
     nor has a payout from an account that the body names."""
-    create = creations(at.run, at.operation.id)[-1].exchange
+    create = creations(at.lane, at.operation.id)[-1].exchange
     target = f"{create.call.path}/{quoted(identifier(create))}"
     nowhere = f"{create.call.path}/{quoted(unknown_like(identifier(create)))}"
     put, delete = Call(None, "PUT", target, body=create.call.body), Call(None, "DELETE", target)
@@ -284,7 +284,7 @@ def test_undocumented_changes_are_guarded(at: Check) -> None:
 def test_foreign_parent_in_the_query(at: Check) -> None:
     """An own list or resource, read with another organization's path parameters in the query, shows nothing
     of that organization."""
-    own, foreign = at.run.account(TENANT), at.run.account(TENANT, "secondary")
+    own, foreign = at.lane.account(TENANT), at.lane.account(TENANT, "secondary")
     read = "list" if at.operation.is_list else "resource"
     if at.operation.is_list:
         with at.probe("tenancy.foreign-parent"):

@@ -10,8 +10,8 @@ from conformance.judge.isolation import NOTHING_OF_OTHERS
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange
 from conformance.world.calls import parameters
+from conformance.world.lane import Fixture
 from conformance.world.purposes import TENANT
-from conformance.world.run import Account
 
 PARENT, ISOLATION = "tenancy.foreign-parent", "tenancy.isolation"
 
@@ -25,7 +25,7 @@ def test_headers_of_the_owner(at: Check) -> None:
     """The owner reads, or changes, with an Idempotency-Key and a request id. With both, and the ETag of the
     answer, another organization is shown its own at its own address, and refused at the owner's; with the key
     of the owner's POST as well."""
-    owner, other = at.run.account(TENANT), at.run.account(TENANT, "secondary")
+    owner, other = at.lane.account(TENANT), at.lane.account(TENANT, "secondary")
     for account in (owner, other):
         with at.probe(PARENT, ISOLATION):
             furnish(account, at.operation)
@@ -42,7 +42,7 @@ def test_headers_of_the_owner(at: Check) -> None:
     what = "another organization's request at its own address, with the key and headers of the first one's"
     answer = at.send(same.but(target=own), what, "secondary")
     if at.usable(ISOLATION, answer):
-        got = at.run.invariants.isolation.foreign(answer) if answer.succeeded else ""
+        got = at.lane.invariants.isolation.foreign(answer) if answer.succeeded else ""
         at.expect(ISOLATION, f"{what}: {NOTHING_OF_OTHERS}", got, answer, first)
     _judge(at, same, "with the key and headers of its owner's", first)
     if (create := _created(at, owner)) is not None:
@@ -57,7 +57,7 @@ def _judge(at: Check, request: Call, how: str, first: Exchange) -> None:
     )
 
 
-def _created(at: Check, owner: Account) -> Exchange | None:
+def _created(at: Check, owner: Fixture) -> Exchange | None:
     """The create, of what the operation shows, whose path is nearest to the operation's."""
     described = at.operation
     part = "account"

@@ -24,8 +24,8 @@ from conformance.world.bodies import SAMPLE
 from conformance.world.calls import call, identifier, parameters
 from conformance.world.case import Case
 from conformance.world.corpora.ids import INHERITED
+from conformance.world.lane import Fixture
 from conformance.world.purposes import SIBLING_TENANT, TENANT, Purpose
-from conformance.world.run import Account
 from conformance.world.shapes import accepted_body, accepts
 
 PARENT, UNKNOWN_PARENT, MISSING = "tenancy.foreign-parent", "tenancy.unknown-parent", "tenancy.missing-child"
@@ -41,11 +41,11 @@ _TENANTS: Mapping[str, tuple[Purpose, str, Mapping[str, str]]] = {
 }
 
 
-def account(at: Check, name: str) -> Account:
+def account(at: Check, name: str) -> Fixture:
     """Returns the account of a tenant: for payouts the funded one, whose balances alone show an effect."""
     purpose, whose, _ = _TENANTS[name]
     funded = name == "own" and at.operation.traits.draws_on_funds
-    return at.account() if funded else at.run.account(purpose, whose)
+    return at.account() if funded else at.lane.account(purpose, whose)
 
 
 def tenant(at: Check, name: str) -> Engine:
@@ -163,15 +163,15 @@ def _body(engine: Engine, row: ForeignPath) -> dict[str, Any] | None:
     """Returns the body of a row; None where the target has only one pair of a wallet."""
     operation, whose = engine.operation, engine.other(FOREIGN) if row.top == FOREIGN else engine.fixture
     if row.body == "taken":
-        samples = engine.at.run.samples
+        samples = engine.at.lane.samples
         if len(samples.wallet_pairs) < 2:
             return None
-        engine.at.run.cache.get(
+        engine.at.lane.cache.get(
             "another organization's wallet", lambda: whose.create(operation, samples.wallet(1))
         )
         return samples.wallet(1)
     shape = _OTHER.get(operation, SAMPLE)
-    other = row.body == "other" and accepts(engine.at.run, operation, shape)
+    other = row.body == "other" and accepts(engine.at.lane, operation, shape)
     return accepted_body(whose, operation, shape) if other else whose.body(operation)
 
 
@@ -205,7 +205,7 @@ def _near(engine: Engine, rule: str) -> Iterator[Case]:
             yield engine.case(rule, f"{name}: {what}", whose={name: NEAR + other})
 
 
-def _of_another_kind(fixture: Account, name: str) -> str:
+def _of_another_kind(fixture: Fixture, name: str) -> str:
     if name == "customer_id":
         return fixture.account_id
     return identifier(fixture.virtual_account) if name == "beneficiary_id" else fixture.beneficiary_id
@@ -253,7 +253,7 @@ def _judge_owner(at: Check, refusal: Exchange) -> None:
     own = account(at, "own").call(at.operation.id)
     # A replica may lag.
     answer = at.shown(own.but(target=refusal.call.target), what)
-    elsewhere = at.run.account(SIBLING_TENANT).call(at.operation.id)
+    elsewhere = at.lane.account(SIBLING_TENANT).call(at.operation.id)
     alike = answer.refused and answer.status == refusal.status
     if answer.succeeded or (alike and at.send(elsewhere, "the owner reads another address").succeeded):
         at.accepted(PARENT, answer, refusal)
@@ -323,7 +323,7 @@ def test_child_of_sibling(at: Check) -> None:
             ids = {"account_id": fixture.account_id, "beneficiary_id": fixture.beneficiary_id}
             request = call("disableBeneficiary", ids)
             purpose = "a beneficiary to disable, which is another customer's"
-            at.run.cache.get((purpose, fixture.beneficiary_id), lambda: at.send(request, purpose))
+            at.lane.cache.get((purpose, fixture.beneficiary_id), lambda: at.send(request, purpose))
     judge_rows(at, "tenancy.sibling-child", *watched)
 
 
@@ -350,5 +350,5 @@ def test_account_of_another_organization(at: Check) -> None:
 def test_foreign_parent_and_invalid_body(at: Check) -> None:
     """Records which refusal takes precedence: another organization's account, or an invalid body."""
     question = "another organization's account and an invalid body"
-    foreign = at.run.account(TENANT, "secondary").call(at.operation.id)
+    foreign = at.lane.account(TENANT, "secondary").call(at.operation.id)
     at.record("tenancy.and-validation", at.send(foreign.but(body=b"{}"), question))

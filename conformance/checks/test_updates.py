@@ -33,9 +33,9 @@ from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import call
+from conformance.world.lane import Fixture
 from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
-from conformance.world.run import Account
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import SHAPES, accepted_body, accepts
@@ -300,9 +300,9 @@ _DERIVED: Mapping[str, Sequence[Mapping[str, str]]] = {
 }
 
 
-def _person(at: Check, fixture: Account, body: Body, derived: Mapping[str, str]) -> Beneficiary:
+def _person(at: Check, fixture: Fixture, body: Body, derived: Mapping[str, str]) -> Beneficiary:
     """Creates a beneficiary with derived texts, unless the target file sets them or the server refuses it."""
-    fixed = fixture.run.samples.over("beneficiary")
+    fixed = fixture.lane.samples.over("beneficiary")
     # Of letters only, as a server may refuse digits in a name.
     own = {"last_name": samples.marker().title()} if "last_name" not in fixed else {}
     texts = {**body, **own}
@@ -313,7 +313,7 @@ def _person(at: Check, fixture: Account, body: Body, derived: Mapping[str, str])
     return Beneficiary(at, fixture, body)
 
 
-def _changes(at: Check, fixture: Account) -> Iterator[Change]:
+def _changes(at: Check, fixture: Fixture) -> Iterator[Change]:
     """The changes, each with a new beneficiary, those of single fields in this account, the others in another
     one: an account may hold only so many."""
     shape = "individual with company_name"
@@ -345,7 +345,7 @@ def _changes(at: Check, fixture: Account) -> Iterator[Change]:
         for name, value in new_values(fixture, "postal_code").items()
         if name not in ("beneficiary_type", "company_name", "title", "middle_name")
     }
-    if accepts(at.run, "createBeneficiary", "business"):
+    if accepts(at.lane, "createBeneficiary", "business"):
         bodies_of = (accepted_body(fixture, "createBeneficiary", "business") for _ in range(3))
         first, second, turned = (
             _person(at, fixture, body, {"display_name": "{company_name}"}) for body in bodies_of

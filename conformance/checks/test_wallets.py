@@ -11,7 +11,7 @@ from conformance.judge.comparison import same, show
 from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Exchange
 from conformance.world.creations import creations
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import Body
 
 CREATE, RULE = "createWallet", "wallet.duplicate"
@@ -20,7 +20,7 @@ CREATE, RULE = "createWallet", "wallet.duplicate"
 @check("wallet.addresses")
 def test_new_wallets_have_addresses(at: Check) -> None:
     """New wallets of each configured pair have at least one address, with a tag that is a string or null."""
-    for wallet in creations(at.run, CREATE):
+    for wallet in creations(at.lane, CREATE):
         addresses = wallet.exchange.get("addresses")
         good = isinstance(addresses, list) and addresses and all(map(_is_address, addresses))
         what = f"a new wallet of {_pair(wallet.body)}: at least one address, each with address and tag"
@@ -38,7 +38,7 @@ def test_second_wallet_of_a_pair(at: Check) -> None:
     label, with another, and with the pair in another spelling: each is refused, the list still shows the
     first wallets only, and their keys return the original responses. Another pair of the same currency or
     network is no duplicate."""
-    run, first = at.run, creations(at.run, CREATE)[0]
+    run, first = at.lane, creations(at.lane, CREATE)[0]
     wallets = [each.exchange for each in creations(run, CREATE) if each.fixture is first.fixture]
     refused: list[Exchange] = []
     effects = SideEffects(at, first.fixture).start()
@@ -92,11 +92,11 @@ def _pair(wallet: Any) -> str:
     return " on ".join(texts) if len(texts) == 2 else ""
 
 
-def _judge_other_pair(at: Check, fixture: Account, body: Body, duplicates: Sequence[Exchange]) -> None:
+def _judge_other_pair(at: Check, fixture: Fixture, body: Body, duplicates: Sequence[Exchange]) -> None:
     """Judges that a pair accepted in a new account is not refused as a duplicate of another pair."""
     what = f"a wallet of {_pair(body)} beside one of another pair"
     answer = at.send(fixture.call(CREATE, body), what)
-    alone = at.send(at.run.account(fresh=True).call(CREATE, body), f"a wallet of {_pair(body)} alone")
+    alone = at.send(at.lane.account(fresh=True).call(CREATE, body), f"a wallet of {_pair(body)} alone")
     # Compare codes: messages may differ in the pair or a request id.
     code = answer.error_code
     taken_for_one = any(
@@ -111,5 +111,5 @@ def _judge_other_pair(at: Check, fixture: Account, body: Body, duplicates: Seque
 @check("wallet.pair-elsewhere")
 def test_same_pair_in_another_account(at: Check) -> None:
     """Records whether another account may have a wallet of the same pair."""
-    answer = at.send(at.run.account(fresh=True).call(CREATE), "a pair that another account has")
-    at.record("wallet.pair-elsewhere", answer, creations(at.run, CREATE)[0].exchange)
+    answer = at.send(at.lane.account(fresh=True).call(CREATE), "a pair that another account has")
+    at.record("wallet.pair-elsewhere", answer, creations(at.lane, CREATE)[0].exchange)

@@ -17,7 +17,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, identity, page_of, query, walk
 from conformance.world.calls import call
 from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
-from conformance.world.run import Account, Run
+from conformance.world.lane import Fixture, Lane
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
@@ -55,9 +55,9 @@ class Watched:
     growing = False
 
     def __init__(
-        self, run: Run, fixture: Account, operation: str, look: Look, own_ids: Mapping[str, str] | None
+        self, lane: Lane, fixture: Fixture, operation: str, look: Look, own_ids: Mapping[str, str] | None
     ) -> None:
-        self.run, self.fixture, self.operation, self.look = run, fixture, operation, look
+        self.lane, self.fixture, self.operation, self.look = lane, fixture, operation, look
         self.traits = TRAITS[operation]
         self.accepted: set[str] = set()
         self._own_ids = own_ids
@@ -80,7 +80,7 @@ class Watched:
     def begin(self, *looks: Snapshot) -> None:
         """Notes that effects are changes since now, and nothing that these snapshots show."""
         self._seen = self._seen.union(*(look.ids for look in looks))
-        self._earlier, self._created = len(self.run.accepted), len(self.run.created.resources)
+        self._earlier, self._created = len(self.lane.accepted), len(self.lane.created.resources)
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
         """The changes between two snapshots that requests may have caused; what nothing shows has none."""
@@ -113,14 +113,14 @@ class Resource(Watched):
     def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
         """Reads the resource until it and the destinations that were accepted for it show."""
         read, path = self.traits.read_by, call("listPayoutDestinations", self.ids).path
-        known = {each.id for each in self.run.created.resources if each.path == path}
+        known = {each.id for each in self.lane.created.resources if each.path == path}
 
         def shows(answer: Exchange) -> bool:
             held = identifiers(answer.get("payout_destinations")) or ()
             return answer.status != 404 and (not answer.succeeded or known.issubset(held))
 
         reading = call(read, self.ids)
-        look = self.run.lag.eventually(read, lambda: self.look(reading, "the beneficiary as it is"), shows)
+        look = self.lane.lag.eventually(read, lambda: self.look(reading, "the beneficiary as it is"), shows)
         if not look.succeeded or not isinstance(look.document, dict):
             raise hidden(look)
         return Snapshot([look], look.document)
@@ -132,7 +132,7 @@ class Resource(Watched):
     def _answered(self) -> Iterator[Exchange]:
         """Yields the changes of the resource accepted before the start, which a read may show late."""
         identifier = self.ids["beneficiary_id"]
-        for exchange in self.run.accepted[: self._earlier]:
+        for exchange in self.lane.accepted[: self._earlier]:
             traits = TRAITS.get(exchange.operation or "")
             # Before its path is, or its answer.
             if traits is not None and not (traits.creates == "beneficiary" or traits.changes):
@@ -157,7 +157,7 @@ class Elements(Watched):
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
         effect = self._since(before, after)
         if effect:
-            self._own |= added(self.run, self.traits.listed_by, after.state.values(), before.state)
+            self._own |= added(self.lane, self.traits.listed_by, after.state.values(), before.state)
             effect = self._since(before, after)
         return effect
 
@@ -167,7 +167,7 @@ class Elements(Watched):
     def _known(self, before: Snapshot) -> set[str]:
         """The ids that are no effect: accepted creates, the server's own elements, what was created before
         the start, and, as replicas lag, what earlier looks have shown."""
-        earlier = {each.id for each in self.run.created.resources[: self._created]}
+        earlier = {each.id for each in self.lane.created.resources[: self._created]}
         return {*self.accepted, *self._own, *earlier, *(self._seen - before.ids)}
 
 
@@ -187,11 +187,11 @@ class Accounts(Elements):
         first = page_of(before.looks[0]) if before is not None else None
         if before is None or page.total <= (since := (first and first.total) or 0):
             return _pages([look], whole=whole)
-        if "name" in self.run.samples.over("account"):
+        if "name" in self.lane.samples.over("account"):
             raise unseen("the target file says how accounts are named, so they cannot be told apart")
         own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.accepted
-        known = self.run.created.number(listing.path, self._created, own)
-        came = newest_accounts(self.run, self.look, self.fixture, since, page.total, known)
+        known = self.lane.created.number(listing.path, self._created, own)
+        came = newest_accounts(self.lane, self.look, self.fixture, since, page.total, known)
         if came.cut:
             raise unseen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
         # An old account may be among the new ones if the list's order was misjudged.

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.reference.app import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 
 #: Name -> effect. The first four interrupt a request, but not its repetition.
 PROVOCATIONS = {
@@ -144,7 +144,7 @@ class Provoking(Behaviour):
 
     def list_document(self, ctx: Context) -> Any:
         document = super().list_document(ctx)
-        listing, kind = ctx.listing, KINDS[ctx.operation]
+        listing, kind = ctx.listing, RECORD_KINDS[ctx.operation]
         if (
             listing is not None
             and listing.page == 1

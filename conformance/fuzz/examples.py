@@ -30,7 +30,7 @@ from conformance.judge.invariants import Invariants
 from conformance.judge.outcomes import Demand, Got, Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 T = TypeVar("T")
 
@@ -58,8 +58,8 @@ class Examples(Check):
 
     Of several violations of a rule, the last one counts: Hypothesis runs the smallest example last."""
 
-    def __init__(self, run: Run, operation: str, check: str, seconds: float | None = None) -> None:
-        super().__init__(run, OPERATIONS[operation], (), check)
+    def __init__(self, lane: Lane, operation: str, check: str, seconds: float | None = None) -> None:
+        super().__init__(lane, OPERATIONS[operation], (), check)
         self.rules = dict(RULES)
         self.judged: dict[Key, Cell] = {}
         #: Answers to generated requests by operation and status.
@@ -146,7 +146,7 @@ class Examples(Check):
     def inspect(self, exchange: Exchange) -> None:
         """Judges an exchange by the rules of every response. Raises Broken for a violation."""
         # Of its own: the run's has judged the exchange already, among all others.
-        judged = Invariants(self.run.target)
+        judged = Invariants(self.lane.target)
         judged.inspect(exchange)
         for key in sorted(judged.broken):
             violation = judged.tallies[key].violations[0]
@@ -158,7 +158,7 @@ class Examples(Check):
 
     def _concluded(self, cell: Cell) -> Cell:
         if cell.violations:
-            (violation,), example = cell.violations, [self.run.record[at] for at in self._failed[cell.key]]
+            (violation,), example = cell.violations, [self.lane.record[at] for at in self._failed[cell.key]]
             paths = [exchange.call.path for exchange in example if exchange.number in violation.exchanges]
             related = [exchange.number for exchange in example if _is_related(exchange, paths)]
             evidence = tuple(dict.fromkeys([*violation.exchanges, *related]))

@@ -11,7 +11,7 @@ from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.target.applicability import absent
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 #: Held while a test imports what it calls: Hypothesis and schemathesis import parts of themselves in cycles,
 #: and a concurrent thread would see partially initialized modules.
@@ -23,7 +23,7 @@ LOADING = threading.Lock()
 TURN = threading.Lock()
 
 #: Runs one part of an exploration, by its name, and returns the cells. Raises Inconclusive.
-Explore = Callable[[Run, str, "FuzzSettings"], list[Cell]]
+Explore = Callable[[Lane, str, "FuzzSettings"], list[Cell]]
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ class Exploration:
     deep: ClassVar[bool] = False
     waits: ClassVar[bool] = False
 
-    def judge(self, run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
+    def judge(self, lane: Lane, part: str, settings: FuzzSettings) -> list[Cell]:
         """Runs a part and returns the cells."""
         rule, operation = self.stands_for[part]
         cell = Cell(rule, operation)
         cells: list[Cell] = []
-        if reason := absent(RULES[rule], operation, run.target):
+        if reason := absent(RULES[rule], operation, lane.target):
             return [cell.concluded(self.name, NotApplicable(reason))]
         try:
-            run.answering()
-            cells = self.function(run, part, settings)
+            lane.answering()
+            cells = self.function(lane, part, settings)
             # Hypothesis may have caught an Inconclusive that ends the run.
-            run.answering()
+            lane.answering()
         except Inconclusive as stop:
             return [*cells, *stop.cells, cell.concluded(self.name, stop)]
         return cells

@@ -17,8 +17,8 @@ from conformance.wire.messages import Exchange
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.calls import unknown_like
 from conformance.world.known_lists import KnownList
+from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import purpose_of
-from conformance.world.run import Account, Run
 
 #: Remedy where a pair is unique across accounts: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."
@@ -51,19 +51,19 @@ class OperationFixtures:
     `shared` the fixture is that of all checks, for reading only. Raises Inconclusive where the server refuses
     to create a fixture."""
 
-    def __init__(self, run: Run, operation: str, *, shared: bool = False) -> None:
-        self.run = run
+    def __init__(self, lane: Lane, operation: str, *, shared: bool = False) -> None:
+        self.lane = lane
         self.operation = operation
         self._shared = shared
-        self._own: Account | None = None
+        self._own: Fixture | None = None
         #: The last answer that shows the current beneficiary, if known.
         self.known: Exchange | None = None
 
     @property
-    def fixture(self) -> Account:
+    def fixture(self) -> Fixture:
         """The caller's own fixture."""
         if self._own is None:
-            self._own = self.run.account(purpose_of(self.operation), fresh=not self._shared)
+            self._own = self.lane.account(purpose_of(self.operation), fresh=not self._shared)
             if TRAITS[self.operation].changes:
                 self.learn(self._own.beneficiary)
             adds = OPERATIONS[self.operation].filled_by
@@ -71,13 +71,13 @@ class OperationFixtures:
                 self._populate(self._own, adds)
             if OPERATIONS[self.operation].method == "GET":
                 reading = self._own.call(self.operation)
-                self.run.shown(self._own.client, reading, "a read, to see whether it is there")
+                self.lane.shown(self._own.client, reading, "a read, to see whether it is there")
         return self._own
 
-    def _populate(self, fixture: Account, create: str) -> None:
+    def _populate(self, fixture: Fixture, create: str) -> None:
         """Creates up to three elements of the list, and waits until it shows them."""
         listed = KnownList(fixture, fixture.call(self.operation))
-        wallets = self.run.samples.wallets() if TRAITS[create].unique_pair else []
+        wallets = self.lane.samples.wallets() if TRAITS[create].unique_pair else []
         for body in wallets[:3] or [fixture.body(create) for _ in range(3)]:
             listed.add(body)
         listed.settle()
@@ -91,24 +91,24 @@ class OperationFixtures:
         self._own, self.known = None, None
 
     @functools.cached_property
-    def sibling(self) -> Account:
-        return self.run.account(fresh=True)
+    def sibling(self) -> Fixture:
+        return self.lane.account(fresh=True)
 
     @functools.cached_property
-    def foreign(self) -> Account | None:
+    def foreign(self) -> Fixture | None:
         """The fixture of the other organization, if there is one, with the resource that a read asks for."""
         try:
-            fixture = self.run.account(owner="secondary")
+            fixture = self.lane.account(owner="secondary")
             if OPERATIONS[self.operation].method == "GET":
                 reading = fixture.call(self.operation)
-                self.run.shown(
+                self.lane.shown(
                     fixture.client, reading, "the owner reads what another organization will ask for"
                 )
         except (Inconclusive, NotApplicable):
             return None
         return fixture
 
-    def owned_by(self, whose: str) -> Account:
+    def owned_by(self, whose: str) -> Fixture:
         """Returns the account of another owner, the caller's sibling where there is no other organization."""
         return (self.foreign if whose == FOREIGN else None) or self.sibling
 
@@ -126,7 +126,7 @@ class OperationFixtures:
             pinned |= body.keys() - {"label", "is_default"}
         for kind, owner in SAMPLE_OPERATIONS.items():
             if owner == operation:
-                pinned |= self.run.samples.over(kind).keys() & body.keys()
+                pinned |= self.lane.samples.over(kind).keys() & body.keys()
         return ValidBody(self.operation, body, frozenset(pinned))
 
     def fresh_body(self) -> dict[str, Any]:
@@ -164,12 +164,12 @@ class OperationFixtures:
 
 
 @once_for_all_lanes
-def pairs_are_free(run: Run) -> bool:
+def pairs_are_free(lane: Lane) -> bool:
     """True if each account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); if not,
     a refused wallet proves nothing. Tried once in a run."""
     for _ in range(2):
-        fixture = run.account(fresh=True)
-        last = run.send(
+        fixture = lane.account(fresh=True)
+        last = lane.send(
             fixture.client,
             fixture.call("createWallet"),
             "the same pair in another account, to see whether it may have it",

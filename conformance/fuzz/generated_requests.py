@@ -32,7 +32,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
 from conformance.world.case import FRESH, Case, call_of
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from conformance.world.sender import SAMPLE_REMEDIES
 
 KEY_ACCEPTED = "idempotency.key-accepted"
@@ -46,7 +46,7 @@ class Fuzzer(Engine):
 
     def __init__(self, examples: Examples) -> None:
         self.examples = examples
-        self.fixtures = OperationFixtures(examples.run, examples.operation.id)
+        self.fixtures = OperationFixtures(examples.lane, examples.operation.id)
         others = {SIBLING: lambda: self.fixtures.sibling, FOREIGN: lambda: self.fixtures.owned_by(FOREIGN)}
         super().__init__(examples, lambda: self.fixtures.fixture, others=others)
         self._effects: SideEffects | None = None
@@ -149,7 +149,7 @@ class Fuzzer(Engine):
         """True if a refusal may have another reason, which refuses the valid request as well: a taken pair, a
         quota of the account, or a job that has disabled the beneficiary."""
         traits = TRAITS[self.operation]
-        if traits.unique_pair and not pairs_are_free(self.at.run):
+        if traits.unique_pair and not pairs_are_free(self.at.lane):
             return True
         if not answer.refused or not (traits.creates or traits.changes):
             return False
@@ -245,18 +245,18 @@ def _of_body(body: bytes, valid: ValidBody) -> Iterator[str]:
 # ---------------------------------------------------------------------- the part
 
 
-def fuzz(run: Run, operation: str, settings: FuzzSettings) -> list[Cell]:
+def fuzz(lane: Lane, operation: str, settings: FuzzSettings) -> list[Cell]:
     """Fuzzes one operation and returns a cell for each judged rule.
 
     Raises Inconclusive when the server refuses to create the fixtures.
     """
-    examples = Examples(run, operation, "test_fuzz.test_schema_fuzzing", settings.share())
-    fuzzer, before = Fuzzer(examples), len(run.record)
+    examples = Examples(lane, operation, "test_fuzz.test_schema_fuzzing", settings.share())
+    fuzzer, before = Fuzzer(examples), len(lane.record)
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     with examples.recording():
         cases = st.one_of(*odd_requests(operation, valid, foreign=foreign), *generated(operation, valid))
         examples.draw(settings, f"fuzz {operation}", cases, fuzzer.perform)
-    run.common.vacant.leave(itertools.islice(run.record.values(), before, None))
+    lane.common.vacant.leave(itertools.islice(lane.record.values(), before, None))
     return [*examples.concluded(), *unreached(examples, operation)]
 
 
@@ -271,7 +271,7 @@ def unreached(examples: Examples, operation: str) -> list[Cell]:
         "so nothing behind its checks was tested"
     )
     remedy = SAMPLE_REMEDIES.get(operation, "")
-    if TRAITS[operation].unique_pair and not pairs_are_free(examples.run):
+    if TRAITS[operation].unique_pair and not pairs_are_free(examples.lane):
         remedy = PAIRS_REMEDY
     cell = Cell("http.success-json", operation)
     return [cell.concluded(examples.check, Inconclusive(Unclear(reason, remedy=remedy)))]

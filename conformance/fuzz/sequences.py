@@ -31,7 +31,7 @@ from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
 from conformance.world.calls import identifier, quoted, unknown_like
 from conformance.world.case import call_of
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 #: Steps of an example, and examples for each of a part of single requests.
 STEPS, SHARE = 16, 0.2
@@ -40,13 +40,13 @@ STEPS, SHARE = 16, 0.2
 NOBODY = "nobody"
 
 
-def sendable(run: Run) -> dict[str, OperationFixtures]:
+def sendable(lane: Lane) -> dict[str, OperationFixtures]:
     """The operations that the server has valid requests for, with their fixtures."""
     usable = {}
     for operation in OPERATIONS:
-        if absent(RULES["http.success-json"], operation, run.target):
+        if absent(RULES["http.success-json"], operation, lane.target):
             continue
-        fixtures = OperationFixtures(run, operation, shared=True)
+        fixtures = OperationFixtures(lane, operation, shared=True)
         try:
             fixtures.valid  # noqa: B018 - made now, not within an example
         except Inconclusive:
@@ -84,7 +84,7 @@ class Sequence:
 
     def __init__(self, examples: Examples, operations: dict[str, OperationFixtures]) -> None:
         self.examples = examples
-        self.run = examples.run
+        self.lane = examples.lane
         self._operations = operations
         self._ids: set[str] = set()
         self._accounts = 0
@@ -96,7 +96,7 @@ class Sequence:
         ids = {name: str(value) for name, value in (generated.path_parameters or {}).items()}
         unknown = {name for name, value in ids.items() if value not in self._ids}
         ids |= {name: unknown_like(str(getattr(fixtures.fixture, name))) for name in unknown}
-        ids["customer_id"] = self.run.target.primary.customer_id
+        ids["customer_id"] = self.lane.target.primary.customer_id
         path = tuple((name, UNKNOWN if name in unknown else OWN) for name, _ in case.path)
         valid, body, payee = fixtures.valid, case.body, OWN
         if not TRAITS[operation].draws_on_funds:
@@ -104,7 +104,7 @@ class Sequence:
         elif not self._ids.issuperset(json.loads(body or b"{}").get(name) for name in PAYEES[OWN]):
             payee = UNKNOWN
         call = call_of(case, {name: quoted(value) for name, value in ids.items()}, body)
-        expected = expect(call, self.run.target, Known(path, payee, valid))
+        expected = expect(call, self.lane.target, Known(path, payee, valid))
         reads = call.method == "GET" and not expected.refusals
         send = self.examples.shown if reads else self.examples.send
         exchange = send(call, f"a step of a sequence, {operation}")
@@ -135,16 +135,16 @@ class Sequence:
             self._accounts += 1
             if self._accounts % 2 == 0:
                 # Stands for the funded account, so that payouts are accepted.
-                own = self.run.target.primary.funded_account_id or own
+                own = self.lane.target.primary.funded_account_id or own
         self._ids.add(own)
         return {**exchange.document, "id": own}
 
 
-def explore(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
+def explore(lane: Lane, part: str, settings: FuzzSettings) -> list[Cell]:
     """Runs sequences and returns a cell for each judged rule."""
     name = f"sequences {part}"
-    examples = Examples(run, "createAccount", "test_fuzz.test_sequences", settings.share())
-    operations = sendable(run)
+    examples = Examples(lane, "createAccount", "test_fuzz.test_sequences", settings.share())
+    operations = sendable(lane)
     with examples.recording():
         machine: Any = load(name, paths(operations)).as_state_machine()
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
 from conformance.judge.cells import Cell
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})
-def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
+def test_schema_fuzzing(lane: Lane, part: str, settings: FuzzSettings) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.generated_requests import fuzz
-    return fuzz(run, part, settings)
+    return fuzz(lane, part, settings)
 
 
 @exploration({"accounts": ("http.success-json", "createAccount")}, early=True)
-def test_sequences(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
+def test_sequences(lane: Lane, part: str, settings: FuzzSettings) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.sequences import explore
-    return explore(run, part, settings)
+    return explore(lane, part, settings)

@@ -17,8 +17,8 @@ from conformance.judge.comparison import same, show
 from conformance.judge.conservation import conserved
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import call
+from conformance.world.lane import Fixture
 from conformance.world.payments import PayoutRounds
-from conformance.world.run import Account
 from conformance.world.samples import marker
 
 #: Name -> check of load runs.
@@ -63,13 +63,13 @@ MEMORY = "what earlier sessions have sent"
 @_long_check("idempotency.replay")
 def test_keys_of_earlier_sessions(at: Check) -> None:
     """A POST of an earlier session is repeated: the same answer as then."""
-    known = at.run.cache.get(MEMORY, Memory).posts.setdefault(at.operation.id, deque(maxlen=POSTS))
+    known = at.lane.cache.get(MEMORY, Memory).posts.setdefault(at.operation.id, deque(maxlen=POSTS))
     earlier = random.choice(known) if known else None
     known.append(at.accept(at.valid(), "a request that later sessions repeat"))
     if earlier is None:
         at.not_exercised("idempotency.replay", "no earlier session has sent such a request")
         return
-    at.run.record[earlier.number] = earlier
+    at.lane.record[earlier.number] = earlier
     what = "the key and body of an earlier session again"
     again = at.send(earlier.call, what)
     if at.usable("idempotency.replay", again):
@@ -79,14 +79,14 @@ def test_keys_of_earlier_sessions(at: Check) -> None:
 @_long_check("auth.nonce-replay")
 def test_nonces_of_earlier_requests(at: Check) -> None:
     """A nonce of one of many earlier requests is refused."""
-    nonces = at.run.cache.get(MEMORY, Memory).nonces
+    nonces = at.lane.cache.get(MEMORY, Memory).nonces
     while nonces and nonces[0].started < time.time() - NONCE_AGE:
         nonces.popleft()
     if not nonces:
         at.not_exercised("auth.nonce-replay", "no earlier request was accepted")
         return
     earlier = random.choice(nonces)
-    at.run.record[earlier.number] = earlier
+    at.lane.record[earlier.number] = earlier
     what = "a nonce that was used before"
     again = at.send(at.valid().signed(nonce=earlier.nonce), what)
     # After a 429 the request was repeated with a new nonce.
@@ -99,8 +99,8 @@ def test_nonces_of_earlier_requests(at: Check) -> None:
 def test_payouts_at_once_in_many_rounds(at: Check) -> None:
     """Payouts at once debit the balances by as much as sequential ones; rounds that lost amounts add up over
     all sessions."""
-    memory, rounds = at.run.cache.get(MEMORY, Memory), Rounds(at, ROUNDS)
-    payouts = memory.payouts = memory.payouts or PayoutRounds(at.account(), at.run.pause)
+    memory, rounds = at.lane.cache.get(MEMORY, Memory), Rounds(at, ROUNDS)
+    payouts = memory.payouts = memory.payouts or PayoutRounds(at.account(), at.lane.pause)
     if not payouts.done:
         with payouts:
             for _ in rounds:
@@ -108,7 +108,7 @@ def test_payouts_at_once_in_many_rounds(at: Check) -> None:
                 if not rounds.spoilt and payouts.take(turn):
                     break
     if payouts.judged:
-        at.run.record |= {exchange.number: exchange for exchange in payouts.judged}
+        at.lane.record |= {exchange.number: exchange for exchange in payouts.judged}
         what = "payouts at once to take from the balance what they take one after the other"
         at.expect("payout.race", what, *conserved(payouts.judged))
     else:
@@ -129,9 +129,9 @@ FIELDS, CHANGES = ("note", "middle_name", "display_name"), 4
 def test_changes_of_one_beneficiary_at_once(at: Check) -> None:
     """Clients change fields of one beneficiary, or disable it, while others read it: no acknowledged change
     is lost, and nothing is read that nobody has set."""
-    fixture, rounds = at.run.account(), Rounds(at, 1)
+    fixture, rounds = at.lane.account(), Rounds(at, 1)
     for _ in rounds:
-        person = Account(at.run, account_id=fixture.account_id)
+        person = Fixture(at.lane, account_id=fixture.account_id)
         ids, before = person.ids("getBeneficiary"), person.beneficiary
         read = call("getBeneficiary", ids)
         calls = [_change(ids) for _ in range(CHANGES)]

@@ -28,7 +28,7 @@ from conformance.wire.messages import Auth, Exchange
 from conformance.wire.pace import Pace
 from conformance.world.common import Common
 from conformance.world.created_resources import CreatedResources
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 #: Range of exchange numbers reserved for each process.
 NUMBERS = 10**9
@@ -72,12 +72,12 @@ class LoadProcess:
         self.target = target
         self.budget = Budget(pace=Pace(target.limits.requests_per_second, learns=False))
         self.memory = Memory()
-        self.sessions: dict[int, Run] = {}
+        self.sessions: dict[int, Lane] = {}
         #: Sessions whose check has had a valid request refused by authentication.
         self._confused: set[int] = set()
         #: Why the server could not be reached; empty once it answers again.
         self.lost = ""
-        self._first = Run(target, first_number=index * NUMBERS + 1, common=Common(target, self.budget))
+        self._first = Lane(target, first_number=index * NUMBERS + 1, common=Common(target, self.budget))
         self._index, self._numbers = index, itertools.count(1)
         self._observe, self._admitted = watch, threading.Event()
         self._report = Report(Ledger())
@@ -95,43 +95,43 @@ class LoadProcess:
         """Begins a session, once limits are known; returns its number. Its run shares connections, limits and
         clock with others."""
         self._admitted.wait()
-        number, run = next(self._numbers), self._first.alone()
-        run.created = CreatedResources(self._first.created.known)
-        run.retry = Retry(self.budget, self.target.limits.retry_seconds)
-        run.cache.put(MEMORY, self.memory)
+        number, lane = next(self._numbers), self._first.alone()
+        lane.created = CreatedResources(self._first.created.known)
+        lane.retry = Retry(self.budget, self.target.limits.retry_seconds)
+        lane.cache.put(MEMORY, self.memory)
         for organization in ("primary", "secondary") if self.target.secondary else ("primary",):
-            run.client(organization).watchers.append(lambda exchange: self._watch(number, run, exchange))
-        self.sessions[number] = run
+            lane.client(organization).watchers.append(lambda exchange: self._watch(number, lane, exchange))
+        self.sessions[number] = lane
         return number
 
     def judge(self, session: int, check: CheckDefinition, operation: str) -> bool:
         """Runs a check in a session; False where it judged nothing. Ends the session where the server is
         lost."""
-        run = self.sessions[session]
+        lane = self.sessions[session]
         self._confused.discard(session)
-        cells, numbers = run_check(check, operation, run)
+        cells, numbers = run_check(check, operation, lane)
         # A check of which a valid request was refused proves no other rule broken.
         cells = [] if session in self._confused else cells
-        self._add(run, cells, numbers)
-        for exchange in run.record.values():
+        self._add(lane, cells, numbers)
+        for exchange in lane.record.values():
             # Parsed documents take several times the memory of their text.
             exchange.forget()
         judged = any(cell.judged for cell in cells)
         for cell in cells[:1]:
             if cell.unclear and not judged:
-                self._count(run.redactor.clean(cell.summary)[:200])
-        if run.lost:
+                self._count(lane.redactor.clean(cell.summary)[:200])
+        if lane.lost:
             self.end(session)
         return judged
 
     def end(self, session: int) -> None:
         """Ends a session, once: adds its judgements of every response."""
-        run = self.sessions.pop(session, None)
-        if run is None:
+        lane = self.sessions.pop(session, None)
+        if lane is None:
             return
-        self._add(run, map(judged_on_answers, run.invariants.tallies.values()))
+        self._add(lane, map(judged_on_answers, lane.invariants.tallies.values()))
         ledger = self._report.ledger
-        ledger.measure_limits(run.retry.take())
+        ledger.measure_limits(lane.retry.take())
 
     def stopped(self, error: Exception) -> None:
         """Records an error of the suite, which ended a session."""
@@ -143,7 +143,7 @@ class LoadProcess:
         if reason in unable or len(unable) < ERRORS:
             unable[reason] = unable.get(reason, 0) + 1
 
-    def _add(self, run: Run, cells: Iterable[Cell], exchanges: Sequence[int] = ()) -> None:
+    def _add(self, lane: Lane, cells: Iterable[Cell], exchanges: Sequence[int] = ()) -> None:
         """Counts what holds; adds violations with their exchanges, unless these only show that an operation
         does not exist."""
         ledger = self._report.ledger
@@ -152,23 +152,23 @@ class LoadProcess:
                 self._passed[cell.key] += cell.looks
             if not cell.violations:
                 continue
-            [explained] = presence.explained(run, [cell], exchanges)
+            [explained] = presence.explained(lane, [cell], exchanges)
             if explained.violations:
-                evidence = [run.record[number] for number in cell.exchanges if number in run.record]
-                ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in evidence}
-                ledger.add(cell, run.redactor.clean)
+                evidence = [lane.record[number] for number in cell.exchanges if number in lane.record]
+                ledger.exchanges |= {one.number: exchange_record(one, lane.redactor) for one in evidence}
+                ledger.add(cell, lane.redactor.clean)
 
     # ------------------------------------------------------------------ watching
 
-    def _watch(self, session: int, run: Run, exchange: Exchange) -> None:
+    def _watch(self, session: int, lane: Lane, exchange: Exchange) -> None:
         ledger = self._report.ledger
-        self.lost = "" if exchange.status is not None else run.redactor.text(run.lost)
+        self.lost = "" if exchange.status is not None else lane.redactor.text(lane.lost)
         if exchange.attempts:
             ledger.sent += exchange.attempts
             ledger.measure(exchange)
         self._observe(exchange)
         self.memory.add(exchange)
-        if not self._authenticated(run, exchange):
+        if not self._authenticated(lane, exchange):
             self._confused.add(session)
         operation = exchange.operation
         creates = traits_of(operation).creates if operation else exchange.method == "POST"
@@ -179,10 +179,10 @@ class LoadProcess:
             )
             key = exchange.call.idempotency_key
             origin = f"{exchange.organization} {key.lower() if key else exchange.number}"
-            record = msgspec.msgpack.encode(exchange_record(exchange, run.redactor))
+            record = msgspec.msgpack.encode(exchange_record(exchange, lane.redactor))
             self._report.created.append(Created(resource, f"{self._index} {session}", origin, record))
 
-    def _authenticated(self, run: Run, exchange: Exchange) -> bool:
+    def _authenticated(self, lane: Lane, exchange: Exchange) -> bool:
         """Judges that a correctly signed request passes authentication, whichever check sends it; False if
         not."""
         call, rule = exchange.call, "auth.accepts-valid"
@@ -191,11 +191,11 @@ class LoadProcess:
             return True
         if not exchange.refused_authentication:
             return True
-        reason = next(iter(expect(call, run.target, Known(now=run.clock.now())).passes), None)
+        reason = next(iter(expect(call, lane.target, Known(now=lane.clock.now())).passes), None)
         if reason is not None:
             cell = Cell(reason.rule, call.operation)
             cell.expect(*reason.judge(exchange))
-            self._add(run, [cell.concluded()])
+            self._add(lane, [cell.concluded()])
         return reason is None
 
     # ------------------------------------------------------------------ reporting

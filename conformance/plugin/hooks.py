@@ -123,7 +123,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         values = [
             pytest.param(None, part, None, marks=pytest.mark.fuzz, id=part) for part in exploration.parts
         ]
-        metafunc.parametrize(("run", "part", "settings"), values)
+        metafunc.parametrize(("lane", "part", "settings"), values)
 
 
 @pytest.hookimpl(tryfirst=True)

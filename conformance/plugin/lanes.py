@@ -103,8 +103,8 @@ class OneLane:
         if nodeid in self._ended:
             return self._ended.pop(nodeid)
         due, steps = self._waiting.pop(nodeid, (0.0, self._worker.steps(job)))
-        self._worker.run.pause(max(0.0, due - time.monotonic()))
-        return finished(steps, self._worker.run.pause)
+        self._worker.lane.pause(max(0.0, due - time.monotonic()))
+        return finished(steps, self._worker.lane.pause)
 
     def stop(self, interrupted: bool) -> Ledger:
         ledger = Ledger()

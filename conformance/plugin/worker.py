@@ -28,7 +28,7 @@ from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 from conformance.world.calls import renewed
 from conformance.world.common import Common
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 #: Seconds a worker may spend on confirming failures.
 CONFIRMATION_BUDGET = 30.0
@@ -106,10 +106,10 @@ class Worker:
         common: Common | None = None,
         ahead: float = 0.0,
     ) -> None:
-        self.run = Run(target, first_number=index * 1_000_000 + 1, common=common)
+        self.lane = Lane(target, first_number=index * 1_000_000 + 1, common=common)
         # Calibrated before the first request, which may be part of a race, which is not retried.
-        self.run.clock.offset = ahead
-        self.run.patience = PATIENCE if scope.patient else 0.0
+        self.lane.clock.offset = ahead
+        self.lane.patience = PATIENCE if scope.patient else 0.0
         self.settings = settings
         self.scope = scope
         #: True while a step of a job runs.
@@ -123,13 +123,13 @@ class Worker:
         self._confirming = CONFIRMATION_BUDGET
         self._crowded = settings.workers > 1
         if self._crowded:
-            self.run.invariants.overdue = {}
+            self.lane.invariants.overdue = {}
 
     # ------------------------------------------------------------------ running
 
     def judge(self, job: Job) -> JobOutcome:
         """Runs a job, and waits where it does; an exception of the suite is in the outcome and its ledger."""
-        return finished(self.steps(job), self.run.pause)
+        return finished(self.steps(job), self.lane.pause)
 
     def steps(self, job: Job) -> Steps[JobOutcome]:
         """The steps of a job, with the result as `judge` returns it. The steps of several may take turns."""
@@ -145,7 +145,7 @@ class Worker:
                 self.busy = True
                 waited += time.perf_counter() - stopped
         except StopIteration as end:
-            outcome.own = [cell.cleaned(self.run.redactor.clean) for cell in end.value]
+            outcome.own = [cell.cleaned(self.lane.redactor.clean) for cell in end.value]
         except Exception as error:
             outcome.error = error
         try:
@@ -154,7 +154,7 @@ class Worker:
         except Exception as error:
             outcome.error = outcome.error or error
         if outcome.error is not None:
-            outcome.ledger.errors.append(mistake(job.title, outcome.error, self.run.redactor.clean))
+            outcome.ledger.errors.append(mistake(job.title, outcome.error, self.lane.redactor.clean))
             for key in job.cells if not outcome.own else ():
                 if self.scope.covers(*key):
                     outcome.ledger.add(Cell(*key).concluded(job.judged.name, Inconclusive(Unclear(FAILED))))
@@ -165,18 +165,18 @@ class Worker:
     def _steps(self, job: Job) -> Steps[list[Cell]]:
         if isinstance(job.judged, CheckDefinition):
             return (yield from self._check(job.judged, job.parameter))[0]
-        cells = presence.explained(self.run, job.judged.judge(self.run, job.parameter, self.settings), ())
+        cells = presence.explained(self.lane, job.judged.judge(self.lane, job.parameter, self.settings), ())
         for violation in itertools.chain.from_iterable(cell.violations for cell in cells):
             violation.examples = self.settings.examples
         return self._asked_for(cells)
 
     def run_check(self, check: CheckDefinition, operation: str) -> tuple[list[Cell], list[int]]:
         """Runs a check; returns its selected cells and its exchanges. Violations are confirmed."""
-        return finished(self._check(check, operation), self.run.pause)
+        return finished(self._check(check, operation), self.lane.pause)
 
     def _check(self, check: CheckDefinition, operation: str) -> Steps[tuple[list[Cell], list[int]]]:
-        cells, exchanges = yield from steps_of(check, operation, self.run)
-        cells = self._asked_for(presence.explained(self.run, cells, exchanges))
+        cells, exchanges = yield from steps_of(check, operation, self.lane)
+        cells = self._asked_for(presence.explained(self.lane, cells, exchanges))
         if failed := [cell for cell in cells if cell.violations]:
             self._confirm(check, operation, failed)
         return cells, exchanges
@@ -185,20 +185,20 @@ class Worker:
         """Runs a failed check once more, alone and in new accounts."""
         if self._confirming <= 0:
             return
-        begin, alone = time.monotonic(), self.run.alone()
+        begin, alone = time.monotonic(), self.lane.alone()
         again, _ = run_check(check, operation, alone)
         broken = {cell.rule for cell in again if cell.violations}
         holds = {cell.rule for cell in again if cell.judged} - broken
         for cell in failed:
             numbers = [each.exchanges[0] for each in cell.violations if each.exchanges]
-            proof = [exchange for number in numbers if (exchange := self.run.exchange(number))]
+            proof = [exchange for number in numbers if (exchange := self.lane.exchange(number))]
             if self._crowded and cell.rule in holds and proof and all(each.timed_out for each in proof):
                 cell.judged, cell.broken, cell.violations = cell.judged - cell.broken, 0, []
                 cell.unclear = [overdue(proof)]
                 cell.decide()
             for violation in cell.violations:
                 violation.confirmed = "confirmed" if cell.rule in broken else "not reproduced"
-        self.run.include(alone)
+        self.lane.include(alone)
         self._confirming -= time.monotonic() - begin
 
     def _asked_for(self, cells: Iterable[Cell]) -> list[Cell]:
@@ -207,7 +207,7 @@ class Worker:
 
     def interrupt(self) -> None:
         """Ends the requests that are under way, and sends no more; called from another thread."""
-        self.run.interrupt("the run was interrupted")
+        self.lane.interrupt("the run was interrupted")
 
     # ------------------------------------------------------------------ ledgers
 
@@ -217,21 +217,21 @@ class Worker:
         try:
             ledger = self.ledger(last=True)
         except Exception as error:
-            ledger = Ledger(errors=[mistake("the rules of every response", error, self.run.redactor.clean)])
-        self.run.record.clear()
-        self.run.accepted.clear()
+            ledger = Ledger(errors=[mistake("the rules of every response", error, self.lane.redactor.clean)])
+        self.lane.record.clear()
+        self.lane.accepted.clear()
         return ledger
 
     def ledger(self, cells: Iterable[Cell] = (), *, last: bool = False) -> Ledger:
         """The redacted ledger of everything since the last one; `last` completes the rules of every response,
         of which only new results are sent before."""
-        ledger, run, clean = Ledger(), self.run, self.run.redactor.clean
+        ledger, lane, clean = Ledger(), self.lane, self.lane.redactor.clean
         for cell in [*cells, *self._every_response(last)]:
             ledger.add(cell, clean)
         for number in dict.fromkeys(number for cell in ledger.cells for number in cell.exchanges):
-            if exchange := run.exchange(number):
-                ledger.exchanges[number] = exchange_record(exchange, run.redactor)
-        fresh = list(itertools.islice(reversed(run.record.values()), len(run.record) - self._recorded))
+            if exchange := lane.exchange(number):
+                ledger.exchanges[number] = exchange_record(exchange, lane.redactor)
+        fresh = list(itertools.islice(reversed(lane.record.values()), len(lane.record) - self._recorded))
         self._recorded += len(fresh)
         for exchange in reversed(fresh):
             exchange.trim(KEPT_BODY)
@@ -239,22 +239,22 @@ class Worker:
             exchange.forget()
             if exchange.attempts:
                 ledger.measure(exchange)
-        ledger.measure_limits(run.retry.take())
-        ledger.sent, self._sent = run.sent - self._sent, run.sent
-        ledger.lost = clean(run.lost)
-        ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in run.created.take()]
+        ledger.measure_limits(lane.retry.take())
+        ledger.sent, self._sent = lane.sent - self._sent, lane.sent
+        ledger.lost = clean(lane.lost)
+        ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in lane.created.take()]
         return ledger
 
     def _overdue(self) -> Iterator[Cell]:
         """Judges requests that were out of time while others were under way: the first of each operation is
         repeated, alone."""
-        invariants = self.run.invariants
+        invariants = self.lane.invariants
         late, invariants.overdue = invariants.overdue or {}, None
         for operation, exchanges in late.items():
             first, answer = exchanges[0], None
             with contextlib.suppress(Inconclusive):
-                client = self.run.client(first.organization)
-                answer = self.run.once(client, renewed(first.call), f"{first.purpose}, alone")
+                client = self.lane.client(first.organization)
+                answer = self.lane.once(client, renewed(first.call), f"{first.purpose}, alone")
             if answer is None or answer.status is None:
                 for exchange in exchanges:
                     invariants.unanswered(exchange)
@@ -268,15 +268,15 @@ class Worker:
         ledger; at the end all, less what was sent before."""
         if last:
             yield from self._overdue()
-        tallies = self.run.invariants.tallies
+        tallies = self.lane.invariants.tallies
         asked = self._absent.keys()
         while unasked := [
-            key for key in self.run.invariants.broken - asked if self.scope.reports(*key, True)
+            key for key in self.lane.invariants.broken - asked if self.scope.reports(*key, True)
         ]:
             # Asking sends a request, which is judged like any other: before the tallies are read.
             for key in unasked:
                 first = tallies[key].violations[:1] if key[0] != UNBUILT else []
-                self._absent[key] = any(presence.lacks(self.run, each.exchanges[:1]) for each in first)
+                self._absent[key] = any(presence.lacks(self.lane, each.exchanges[:1]) for each in first)
         for key, tally in tallies.items():
             known, broken = self._reported.get(key), tally.broken > 0
             # Only at the end is it known how many requests were lost, and what never succeeded.

@@ -78,7 +78,7 @@ _CODES = {
 }
 
 #: Kind of refusal -> status, type and message.
-KINDS = {
+REFUSALS = {
     kind: (status, type, message)
     for (status, type), kinds in _MESSAGES.items()
     for kind, message in kinds.items()
@@ -100,7 +100,7 @@ class Refusal(Exception):
         headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
         super().__init__(kind)
-        self.status, self.type, usual = KINDS[kind]
+        self.status, self.type, usual = REFUSALS[kind]
         self.kind = kind
         self.field = field
         self.code = code or _CODES.get(kind, kind)

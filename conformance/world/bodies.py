@@ -19,7 +19,7 @@ from conformance.wire.messages import MISSING
 from conformance.world import parts
 from conformance.world.calls import identifier
 from conformance.world.corpora.stored_texts import MIXED
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import (
     BUSINESS,
     LETTER,
@@ -38,7 +38,7 @@ from conformance.world.samples import (
 )
 
 #: Bodies to try: changes of the sample, or a function of a fixture that returns whole bodies.
-Row = Sequence[Changes] | Callable[[Account], list[Body]]
+Row = Sequence[Changes] | Callable[[Fixture], list[Body]]
 
 _DIGITS = "0123456789"
 
@@ -89,7 +89,7 @@ _PERSON = {
 _ENGLISH = {"country_code": "GB", "address": parts.ENGLISH_ADDRESS}
 
 
-def _employed(fixture: Account) -> list[Body]:
+def _employed(fixture: Fixture) -> list[Body]:
     """An individual with a company_name, then without."""
     body = {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
     return [{"company_name": f"Menabrea & Daughters {marker()}", **body}, body]
@@ -103,7 +103,7 @@ _FOREIGN = {
 }
 
 
-def _apostrophes(fixture: Account) -> list[Body]:
+def _apostrophes(fixture: Fixture) -> list[Body]:
     body = {**fixture.body("createBeneficiary"), "first_name": "D'Arcy", "middle_name": "Null"}
     body["last_name"] = "O'Brien"
     people = [{**body, "phone": phone} for phone in grouped_phones(body["phone"])]
@@ -126,7 +126,7 @@ _LONG_NOTES = _plainer(
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
 
-def _other_payee(fixture: Account) -> str:
+def _other_payee(fixture: Fixture) -> str:
     """The id of a new business, or of a new individual where the server refuses it."""
     with contextlib.suppress(Inconclusive):
         business = changed(fixture.body("createBeneficiary"), BUSINESS)
@@ -135,7 +135,7 @@ def _other_payee(fixture: Account) -> str:
 
 
 def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any) -> Row:
-    def make(fixture: Account) -> list[Body]:
+    def make(fixture: Fixture) -> list[Body]:
         body = fixture.body(operation) | more
         others = [{**body, "currency": code} for code in OTHER_CURRENCIES if code != body["currency"]]
         return [*others, body] if or_the_same else others
@@ -148,7 +148,7 @@ def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any)
 
 #: operationId -> name -> bodies to try, in order; of each row a run creates one resource, which several
 #: checks read (see `conformance.world.creations`).
-KINDS: Mapping[str, Mapping[str, Row]] = {
+CREATED_BODIES: Mapping[str, Mapping[str, Row]] = {
     "createAccount": {
         "a name in letters of several scripts": [{"name": _marked(LETTERS)}],
         "a name with signs": _plainer({"name": _marked(SIGNS)}, {"name": _marked(SIGNS + MIXED)}),
@@ -228,8 +228,8 @@ KINDS: Mapping[str, Mapping[str, Row]] = {
         **{f"the currency {currency}": [{"currency": currency}] for currency in CURRENCIES},
     },
     "createWallet": {
-        "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],
-        "another pair (3)": lambda fixture: fixture.run.samples.wallets()[2:3],
+        "another pair (2)": lambda fixture: fixture.lane.samples.wallets()[1:2],
+        "another pair (3)": lambda fixture: fixture.lane.samples.wallets()[2:3],
         "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
         "a label with letters and signs": _plainer(
             {"label": _WITH_SIGNS}, {"currency": "USDC", "network": "ethereum"}
@@ -281,7 +281,7 @@ _FURTHER: Mapping[str, Mapping[str, Row]] = {
         "an address abroad": [{"address": parts.english_address}],
         "contact details as people write them": lambda fixture: [
             {"phone": phone, "email": _email({}), **more}
-            for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
+            for phone in grouped_phones(fixture.lane.samples.beneficiary()["phone"])
             for more in ({"tax_id": f"00-Ab{digits(5)}"}, {"tax_id": f"00Ab{digits(5)}"}, {})
         ],
     },
@@ -313,10 +313,13 @@ _FURTHER: Mapping[str, Mapping[str, Row]] = {
 }
 
 #: operationId -> name -> bodies to try, in order.
-BODIES = {operation: {**KINDS.get(operation, {}), **_FURTHER.get(operation, {})} for operation in OPERATIONS}
+BODIES = {
+    operation: {**CREATED_BODIES.get(operation, {}), **_FURTHER.get(operation, {})}
+    for operation in OPERATIONS
+}
 
 
-def bodies(fixture: Account, operation: str, name: str = SAMPLE) -> list[Body]:
+def bodies(fixture: Fixture, operation: str, name: str = SAMPLE) -> list[Body]:
     """New bodies of a row, to try in order; none where the row does not apply to this server.
 
     Raises KeyError for an unknown name."""

@@ -51,25 +51,25 @@ class Cache:
 
 
 class Caching(Protocol):
-    """What has a cache: a run, an account, what lanes have in common."""
+    """What has a cache: a lane, a fixture, what lanes have in common."""
 
     @property
     def cache(self) -> Cache: ...
 
 
-class Lane(Protocol):
-    """A run, which has something in common with those of other lanes."""
+class Sharing(Protocol):
+    """A lane, which has something in common with the others."""
 
     @property
     def common(self) -> Caching: ...
 
 
 S = TypeVar("S", bound=Caching)
-L = TypeVar("L", bound=Lane)
+L = TypeVar("L", bound=Sharing)
 
 
 def once(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Makes a function's value once in its first argument, a run or an account, for each of the other
+    """Makes a function's value once in its first argument, a lane or a fixture, for each of the other
     arguments: the key is the function's name and these."""
 
     @functools.wraps(make)
@@ -81,8 +81,8 @@ def once(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]
 
 
 def once_for_all_lanes(make: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
-    """Makes a function's value as `once` does, but for all lanes of the process of its first argument, a run:
-    for what no check changes, and what a server is found to do."""
+    """Makes a function's value as `once` does, but for all lanes of the process of its first argument, which
+    is one: for what no check changes, and what a server is found to do."""
 
     @functools.wraps(make)
     def cached(run: L, /, *args: P.args, **options: P.kwargs) -> T:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.bodies import KINDS, bodies
+from conformance.world.bodies import CREATED_BODIES, bodies
 from conformance.world.cache import once, once_for_all_lanes
 from conformance.world.calls import call
+from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import CREATED, purpose_of
-from conformance.world.run import Account, Run
 from conformance.world.samples import Body
 
 
@@ -27,25 +27,25 @@ class CreatedResource:
 
     kind: str
     body: Body
-    fixture: Account
+    fixture: Fixture
     exchange: Exchange
 
 
 @once
-def creations(run: Run, operation: str) -> list[CreatedResource]:
+def creations(lane: Lane, operation: str) -> list[CreatedResource]:
     """One resource of each kind that the server accepts, the sample first; the same in all lanes of a
     process.
 
     Raises Inconclusive when it refuses the sample.
     """
-    resources = _created_once(run, operation)
-    fixtures = {id(each.fixture): each.fixture.seen_by(run) for each in resources}
+    resources = _created_once(lane, operation)
+    fixtures = {id(each.fixture): each.fixture.seen_by(lane) for each in resources}
     return [replace(each, fixture=fixtures[id(each.fixture)]) for each in resources]
 
 
 @once_for_all_lanes
-def _created_once(run: Run, operation: str) -> list[CreatedResource]:
-    fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
+def _created_once(lane: Lane, operation: str) -> list[CreatedResource]:
+    fixture, other_customer = created_in(lane, operation), lane.target.primary.other_customer_id
     sample = fixture.body(operation)
     resources = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     if TRAITS[operation].creates == "beneficiary":
@@ -53,18 +53,18 @@ def _created_once(run: Run, operation: str) -> list[CreatedResource]:
             # A new beneficiary must not show the destinations of another one.
             _ = fixture.destination
     pair = TRAITS[operation].unique_pair
-    for name in KINDS[operation]:
+    for name in CREATED_BODIES[operation]:
         tries = bodies(fixture, operation, name)
         # A second wallet of the sample's pair needs another account (section 4.6).
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
-        where = run.account(fresh=True) if taken else fixture
+        where = lane.account(fresh=True) if taken else fixture
         if TRAITS[operation].creates == "account" and other_customer and len(resources) > 1:
-            where = Account(run, customer_id=other_customer)
+            where = Fixture(lane, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
             # A second default is open, so this takes a new beneficiary, if possible a business.
-            where = Account(run, account_id=fixture.account_id, business=True)
+            where = Fixture(lane, account_id=fixture.account_id, business=True)
         for body in tries:
-            exchange = run.send(
+            exchange = lane.send(
                 where.client,
                 call(operation, where.ids(operation), body),
                 f"{TRAITS[operation].creates.replace('_', ' ')}: {name}",
@@ -75,6 +75,6 @@ def _created_once(run: Run, operation: str) -> list[CreatedResource]:
     return resources
 
 
-def created_in(run: Run, operation: str) -> Account:
+def created_in(lane: Lane, operation: str) -> Fixture:
     """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
-    return run.account(purpose_of(operation, CREATED), fresh=TRAITS[operation].once_per == "account")
+    return lane.account(purpose_of(operation, CREATED), fresh=TRAITS[operation].once_per == "account")

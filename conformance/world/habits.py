@@ -17,7 +17,7 @@ from conformance.judge.effects import marked
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, identity, newest, page_of, pages_of, query
 from conformance.world.cache import once_for_all_lanes
-from conformance.world.run import Account, Run
+from conformance.world.lane import Fixture, Lane
 
 # ---------------------------------------------------------------------- pre-populated lists
 
@@ -30,24 +30,24 @@ _ROUNDING = 1
 
 
 @once_for_all_lanes
-def prepopulated(run: Run, operation: str) -> bool:
+def prepopulated(lane: Lane, operation: str) -> bool:
     """True if the list of a new account has elements which no request of the run created and which are no
     older than the account. Raises Inconclusive where no account can be created."""
     if operation not in POPULATED:
         return False
-    if not made_by(run, operation):
+    if not made_by(lane, operation):
         # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
-        elsewhere, create = run.account(fresh=True), OPERATIONS[operation].filled_by
-        run.send(elsewhere.client, elsewhere.call(create), "an element of another account")
-    fixture = run.account(fresh=True)
+        elsewhere, create = lane.account(fresh=True), OPERATIONS[operation].filled_by
+        lane.send(elsewhere.client, elsewhere.call(create), "an element of another account")
+    fixture = lane.account(fresh=True)
     listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
-    exchange = run.lag.eventually(
+    exchange = lane.lag.eventually(
         f"{operation} of a new account",
-        lambda: run.send(fixture.client, listing, "the list of a new account, to see whether it is empty"),
+        lambda: lane.send(fixture.client, listing, "the list of a new account, to see whether it is empty"),
         lambda answer: (page := page_of(answer)) is None or bool(page.items),
     )
     items = objects(exchange.get("items")) if page_of(exchange) else []
-    known = made_by(run, operation)
+    known = made_by(lane, operation)
     return bool(items) and all(_prepopulated_by(fixture.account, item, known) for item in items)
 
 
@@ -59,16 +59,16 @@ def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collecti
     return identity(item) not in known and not marked(item)
 
 
-def made_by(run: Run, operation: str) -> set[str]:
+def made_by(lane: Lane, operation: str) -> set[str]:
     """The ids of the elements that the run has created, under any parent, for lists of an operation."""
-    return {each.id for each in run.created.resources if each.operation == OPERATIONS[operation].filled_by}
+    return {each.id for each in lane.created.resources if each.operation == OPERATIONS[operation].filled_by}
 
 
-def added(run: Run, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]) -> set[str]:
+def added(lane: Lane, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]) -> set[str]:
     """The ids of a list's elements that are not `known` and that the server itself may have created."""
     unknown = {str(item.get("id")) for item in items if not marked(item)}.difference(known)
-    unknown = unknown and unknown - made_by(run, operation)
-    return unknown if unknown and prepopulated(run, operation) else set()
+    unknown = unknown and unknown - made_by(lane, operation)
+    return unknown if unknown and prepopulated(lane, operation) else set()
 
 
 # ---------------------------------------------------------------------- where a list grows
@@ -87,21 +87,21 @@ _LAST_PAGES = 2
 _CREATED = 3
 
 
-def newest_accounts(run: Run, send: Send, fixture: Account, since: int, total: int, known: int = 0) -> Walk:
+def newest_accounts(lane: Lane, send: Send, fixture: Fixture, since: int, total: int, known: int = 0) -> Walk:
     """Reads the accounts created since the list had `since` elements; `total` is its length now. Nothing of a
     long list in any other order, if no more came than the `known` number."""
-    place = growing_end(run, send, fixture) if total > MAX_SIZE else ""
+    place = growing_end(lane, send, fixture) if total > MAX_SIZE else ""
     if not place and MAX_SIZE < total <= since + known:
         return Walk(MAX_SIZE)
     return newest(send, fixture.call("listAccounts"), since, place)
 
 
-def growing_end(run: Run, send: Send, fixture: Account) -> str:
+def growing_end(lane: Lane, send: Send, fixture: Fixture) -> str:
     """The end of the list at which new accounts appear: "start", "end", or "" for neither."""
-    return run.common.cache.get(("growing end", fixture.customer_id), lambda: _detect_end(send, fixture))
+    return lane.common.cache.get(("growing end", fixture.customer_id), lambda: _detect_end(send, fixture))
 
 
-def _detect_end(send: Send, fixture: Account) -> str:
+def _detect_end(send: Send, fixture: Fixture) -> str:
     """Creates accounts and looks for them at both ends, among as many elements as the list grew by."""
 
     def look(number: int, purpose: str) -> Page | None:

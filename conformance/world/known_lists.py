@@ -21,9 +21,9 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.habits import prepopulated
+from conformance.world.lane import Fixture, Lane
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
 from conformance.world.purposes import CREATED, LISTS, purpose_of
-from conformance.world.run import Account, Run
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepts
@@ -55,7 +55,7 @@ _MOST_REFUSALS = 3
 class KnownList:
     """A list and its known elements; `fixture` holds them, `call` is the list's call without a query."""
 
-    fixture: Account
+    fixture: Fixture
     call: Call
     #: Id -> the exchange that created the element, in the order of creation.
     created: dict[str, Exchange] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class KnownList:
         return OPERATIONS[self.operation].filled_by
 
     def send(self, request: Call, purpose: str) -> Exchange:
-        return self.fixture.run.send(self.fixture.client, request, purpose)
+        return self.fixture.lane.send(self.fixture.client, request, purpose)
 
     def add(self, body: Body) -> bool:
         """Creates an element; True if the server made one, and did not answer with an existing one."""
@@ -116,7 +116,7 @@ class KnownList:
     def _ended(self, request: Call) -> Exchange:
         """Sends a create; again with its key, with back-off, while a gateway has answered in the place of the
         server, which may still be at work and add the element later."""
-        return self.fixture.run.lag.eventually(
+        return self.fixture.lane.lag.eventually(
             self.create,
             lambda: self.send(request, "an element to be listed"),
             lambda answer: answer.status not in (None, 502, 504),
@@ -150,28 +150,28 @@ class KnownList:
                 self.created.setdefault(created, exchange)
             self.exact = self.exact and (exchange.refused or str(created) in self.created)
 
-    def only_own(self, run: Run, what: str, exchanges: Sequence[Exchange]) -> Judgement:
+    def only_own(self, lane: Lane, what: str, exchanges: Sequence[Exchange]) -> Judgement:
         """Judges that pages of the list, read in a run, show no element created under another parent; if
         `exact`, only the created ones and those that the server pre-populates."""
         ids = {each for exchange in exchanges if (page := page_of(exchange)) for each in page.ids}
-        exact = self.exact and not (ids - self.created.keys() and prepopulated(run, self.operation))
-        strangers = run.created.strangers(ids, self.call)
+        exact = self.exact and not (ids - self.created.keys() and prepopulated(lane, self.operation))
+        strangers = lane.created.strangers(ids, self.call)
         return none_of_another(what, exchanges, self.created, strangers, exact=exact)
 
-    def add_elsewhere(self, fixture: Account) -> None:
+    def add_elsewhere(self, fixture: Fixture) -> None:
         """Creates an element under another parent, if the server accepts it."""
         with contextlib.suppress(Inconclusive):
-            fixture.run.send(fixture.client, fixture.call(self.create), "an element of another list")
+            fixture.lane.send(fixture.client, fixture.call(self.create), "an element of another list")
 
     def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be
         eventually consistent, and replicas may differ."""
-        lag, least = self.fixture.run.lag, 0
+        lag, least = self.fixture.lane.lag, 0
         late = lag.waited > 0
 
         def send(call: Call, purpose: str) -> Exchange:
             # Once: a replica that answers 404 lacks elements, too.
-            return self.fixture.run.once(self.fixture.client, call, f"elements may show late: {purpose}")
+            return self.fixture.lane.once(self.fixture.client, call, f"elements may show late: {purpose}")
 
         def shows_all() -> bool:
             nonlocal late, least
@@ -197,43 +197,43 @@ class KnownList:
             wait_past(last.get("created"), last.arrived)
 
 
-def small_list(run: Run, operation: str) -> KnownList:
+def small_list(lane: Lane, operation: str) -> KnownList:
     """The small list of an operation. One that no create fills may hold anything.
 
     Raises Inconclusive where the server accepts no element.
     """
     create = OPERATIONS[operation].filled_by
     if not create:
-        fixture = run.account(LISTS)
+        fixture = lane.account(LISTS)
         return KnownList(fixture, fixture.call(operation), exact=False)
     if TRAITS[create].creates == "account":
-        known = _accounts(run)
+        known = _accounts(lane)
     elif TRAITS[operation].others_add:
-        known = _growing_list(run, operation)
+        known = _growing_list(lane, operation)
     else:
-        known = _small_lists(run).get(operation) or _new_list(run.account(LISTS), operation)
+        known = _small_lists(lane).get(operation) or _new_list(lane.account(LISTS), operation)
     known.need(1)
     return known
 
 
-def large_list(run: Run, operation: str, count: int = LARGE) -> KnownList:
+def large_list(lane: Lane, operation: str, count: int = LARGE) -> KnownList:
     """A list of `count` elements, by default more than the largest page holds. Raises Inconclusive where the
     server accepts fewer than 3."""
     if TRAITS[operation].others_add:
-        return small_list(run, operation)
-    known = _large_list(run, operation, count)
+        return small_list(lane, operation)
+    known = _large_list(lane, operation, count)
     known.need(3)
     return known
 
 
-def _new_list(fixture: Account, operation: str) -> KnownList:
+def _new_list(fixture: Fixture, operation: str) -> KnownList:
     return KnownList(fixture, fixture.call(operation))
 
 
 @once_for_all_lanes
-def _growing_list(run: Run, operation: str) -> KnownList:
+def _growing_list(lane: Lane, operation: str) -> KnownList:
     """A small list to which others add, in the account in which its create can succeed."""
-    fixture = run.account(purpose_of(OPERATIONS[operation].filled_by, LISTS))
+    fixture = lane.account(purpose_of(OPERATIONS[operation].filled_by, LISTS))
     known = KnownList(fixture, fixture.call(operation), exact=False)
     known.send(known.call, _BEFORE)
     known.fill(elements(fixture, known.create), SMALL)
@@ -243,19 +243,19 @@ def _growing_list(run: Run, operation: str) -> KnownList:
 
 
 @once_for_all_lanes
-def _large_list(run: Run, operation: str, count: int) -> KnownList:
-    accepts(run, OPERATIONS[operation].filled_by)
-    known = _new_list(run.account(fresh=True), operation)
+def _large_list(lane: Lane, operation: str, count: int) -> KnownList:
+    accepts(lane, OPERATIONS[operation].filled_by)
+    known = _new_list(lane.account(fresh=True), operation)
     known.fill(elements(known.fixture, known.create, plain=True), count)
     known.settle()
     return known
 
 
 @once_for_all_lanes
-def _small_lists(run: Run) -> dict[str, KnownList]:
+def _small_lists(lane: Lane) -> dict[str, KnownList]:
     """Fills the three lists of one account together, so that one pause separates the batches of all."""
-    accepts(run, "createPayoutDestination")
-    fixture, lists = run.account(LISTS), dict[str, KnownList]()
+    accepts(lane, "createPayoutDestination")
+    fixture, lists = lane.account(LISTS), dict[str, KnownList]()
     for operation in OPERATIONS.values():
         if operation.filled_by and not operation.traits.others_add:
             with contextlib.suppress(Inconclusive):
@@ -267,11 +267,11 @@ def _small_lists(run: Run) -> dict[str, KnownList]:
         if batch == 1:
             # Between the others, so that most filters by date keep it.
             for known in lists.values():
-                known.add_elsewhere(run.account(CREATED))
+                known.add_elsewhere(lane.account(CREATED))
                 known.provoke()
             if destinations := lists.get("listPayoutDestinations"):
                 # A second fixture of the account creates another beneficiary.
-                destinations.add_elsewhere(Account(run, account_id=fixture.account_id))
+                destinations.add_elsewhere(Fixture(lane, account_id=fixture.account_id))
     for known in lists.values():
         known.settle()
     return lists
@@ -295,18 +295,18 @@ def _batches(known: KnownList) -> Iterator[None]:
 # ---------------------------------------------------------------------- a customer's accounts
 
 
-def listed_customer(run: Run) -> Account:
+def listed_customer(lane: Lane) -> Fixture:
     """The customer whose list of accounts is judged: the other one of the organization, where there is one.
 
     Less can be judged of a list that grows while it is read, and other lanes create accounts of the first
     customer.
     """
-    return run.account(owner="primary" if run.target.primary.other_customer_id is None else "cousin")
+    return lane.account(owner="primary" if lane.target.primary.other_customer_id is None else "cousin")
 
 
 @once_for_all_lanes
-def _accounts(run: Run) -> KnownList:
-    fixture, primary = listed_customer(run), run.target.primary
+def _accounts(lane: Lane) -> KnownList:
+    fixture, primary = listed_customer(lane), lane.target.primary
     known = KnownList(fixture, fixture.call("listAccounts"), exact=False)
     # A server may cache the first total.
     known.send(known.call, "a list of accounts before others are added to it")
@@ -314,45 +314,45 @@ def _accounts(run: Run) -> KnownList:
     if len(known.created) > 2:
         known.provoke()
     if known.refusal is None:
-        _furnish(run, next(iter(known.created)))
+        _furnish(lane, next(iter(known.created)))
     known.settle()
-    run.common.vacant.leave(list(known.created.values())[1:])
+    lane.common.vacant.leave(list(known.created.values())[1:])
     if primary.other_customer_id is None and primary.funded_account_id:
         known.named.add(primary.funded_account_id)
     # Accounts of another customer, and of another organization.
     for owner in ("primary", "secondary"):
         with contextlib.suppress(Inconclusive, NotApplicable):
-            _ = run.account(owner=owner).account_id
+            _ = lane.account(owner=owner).account_id
     return known
 
 
-def accounts_of_the_run(run: Run) -> KnownList:
+def accounts_of_the_run(lane: Lane) -> KnownList:
     """The list of the accounts of the customer in which checks work, which a whole run makes longer than a
     page; `created` are those that a shorter one needs besides, `named` those in which checks have worked."""
-    fixture = run.account()
+    fixture = lane.account()
     known = KnownList(fixture, fixture.call("listAccounts"), exact=False)
     first = known.call.with_query(query(1, 1))
     page = page_of(known.send(first, "one account, for the number of all"))
     length = LARGE if page is None or page.total is None else page.total
     known.fill(elements(fixture, known.create, plain=True), LARGE - length)
-    known.named |= run.common.vacant.known(fixture.client.organization.name, known.call.path)
+    known.named |= lane.common.vacant.known(fixture.client.organization.name, known.call.path)
     return known
 
 
-def _furnish(run: Run, account_id: str) -> None:
+def _furnish(lane: Lane, account_id: str) -> None:
     """Creates two resources of each kind in an account, so that a list joined with them repeats the account.
     Wallets are left out, as a server may count their pairs in all accounts together: other lists have
     them (see `account_with_wallets`)."""
-    inside = Account(run, account_id=account_id)
+    inside = Fixture(lane, account_id=account_id)
     for operation in ("createBeneficiary", "createVirtualAccount") * 2:
-        run.send(inside.client, inside.call(operation), "a resource in an account of a list")
+        lane.send(inside.client, inside.call(operation), "a resource in an account of a list")
 
 
-def account_with_wallets(run: Run) -> str:
+def account_with_wallets(lane: Lane) -> str:
     """Returns the id of the account with the small lists, if it has two wallets; else "", as where the server
     refuses them."""
     with contextlib.suppress(Inconclusive):
-        known = small_list(run, "listWallets")
+        known = small_list(lane, "listWallets")
         known.need(2)
         return known.fixture.account_id
     return ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.world.bodies import bodies
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import Body
 from conformance.world.text_turns import label_texts
 
@@ -74,10 +74,10 @@ class Element:
     spare: bool = True
 
 
-def elements(fixture: Account, create: str, *, plain: bool = False) -> Iterator[Element]:
+def elements(fixture: Fixture, create: str, *, plain: bool = False) -> Iterator[Element]:
     """Yields the elements of a list: those of rows unless `plain`, and samples that each have another text as
     their name or label. Without end but for wallets, of which each pair has one."""
-    samples = fixture.run.samples
+    samples = fixture.lane.samples
     if not TRAITS[create].unique_pair:
         yield from _labelled(fixture, create, plain)
         return
@@ -91,9 +91,9 @@ def elements(fixture: Account, create: str, *, plain: bool = False) -> Iterator[
         )
 
 
-def _labelled(fixture: Account, create: str, plain: bool) -> Iterator[Element]:
+def _labelled(fixture: Fixture, create: str, plain: bool) -> Iterator[Element]:
     name, rows = TRAITS[create].free_text, {} if plain else _ROWS.get(create, {})
-    fixed = name in fixture.run.samples.over(OPERATIONS[create].resource)
+    fixed = name in fixture.lane.samples.over(OPERATIONS[create].resource)
     # The name of an account without a random part may also be that of an account of an earlier run.
     texts = list(label_texts(fixed=not TRAITS[create].shared))
     if create not in _ROWS:
@@ -116,7 +116,7 @@ def _labelled(fixture: Account, create: str, plain: bool) -> Iterator[Element]:
         yield sequence[-1]
 
 
-def _of_row(fixture: Account, create: str, row: str, turn: int) -> list[Body]:
+def _of_row(fixture: Fixture, create: str, row: str, turn: int) -> list[Body]:
     """The bodies of a row; in each further turn another one first. None without a row."""
     tries = bodies(fixture, create, row) if row else []
     start = turn % max(1, len(tries))

@@ -12,7 +12,7 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
 from conformance.world.calls import call, identifier, member
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from conformance.world.samples import (
     LETTERS,
     Body,
@@ -79,7 +79,7 @@ def longest_address(sample: Body) -> Body:
 # ---------------------------------------------------------------------- destinations
 
 
-def with_iban(fixture: Account) -> list[Body]:
+def with_iban(fixture: Fixture) -> list[Body]:
     """The accepted bank details with an IBAN added, then bank details with an IBAN only."""
     body = fixture.body("createPayoutDestination")
     if "iban" in body:
@@ -87,35 +87,35 @@ def with_iban(fixture: Account) -> list[Body]:
     return [{**body, "iban": iban(), "swift_code": "DEUTDEFF"}, *european(fixture)]
 
 
-def european(fixture: Account) -> list[Body]:
+def european(fixture: Fixture) -> list[Body]:
     """Bank details with an IBAN alone."""
-    return [body for body in fixture.run.samples.bank_accounts() if "account_number" not in body]
+    return [body for body in fixture.lane.samples.bank_accounts() if "account_number" not in body]
 
 
-def long_swift(fixture: Account) -> list[Body]:
+def long_swift(fixture: Fixture) -> list[Body]:
     german = {"iban": iban(), "swift_code": "COBADEFFXXX", "label": MISSING}
     belgian = {**german, "country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
     known = [body for body in european(fixture) if "swift_code" in body]
     return defaults([changed(body, changes) for changes in (belgian, german) for body in known])
 
 
-def numbered(fixture: Account) -> list[Body]:
-    body, others = fixture.body("createPayoutDestination"), fixture.run.samples.bank_accounts()
+def numbered(fixture: Fixture) -> list[Body]:
+    body, others = fixture.body("createPayoutDestination"), fixture.lane.samples.bank_accounts()
     return [body] if "account_number" in body else [each for each in others if "account_number" in each]
 
 
-def savings(fixture: Account) -> list[Body]:
+def savings(fixture: Fixture) -> list[Body]:
     body = fixture.body("createPayoutDestination")
     savings = {**body, "account_type": "savings"}
     elsewhere = {**savings, "routing_number": "011401533"}
     return [{**elsewhere, "swift_code": "BOFAUS3N"}, elsewhere, savings] if "account_type" in body else []
 
 
-def wallet(fixture: Account) -> list[Body]:
-    return fixture.run.samples.wallet_destinations()
+def wallet(fixture: Fixture) -> list[Body]:
+    return fixture.lane.samples.wallet_destinations()
 
 
-def other_network(fixture: Account) -> list[Body]:
+def other_network(fixture: Fixture) -> list[Body]:
     solana = {"network": "solana_devnet", "wallet_address": solana_address()}
     more = {"is_default": True, "label": MISSING}
     # Not the country of its beneficiary.
@@ -131,29 +131,29 @@ def defaults(destinations: list[Body]) -> list[Body]:
 
 
 def paid(
-    destinations: Callable[[Account], list[Body]],
-    beneficiary: Callable[[Account], str],
+    destinations: Callable[[Fixture], list[Body]],
+    beneficiary: Callable[[Fixture], str],
     currency: str = "",
-) -> Callable[[Account], list[Body]]:
+) -> Callable[[Fixture], list[Body]]:
     """Returns a row of bodies: a payout to the first destination that the server accepts, in the given
     currency or the destination's."""
 
-    def payee_of(fixture: Account) -> tuple[str, str, str]:
+    def payee_of(fixture: Fixture) -> tuple[str, str, str]:
         """Creates the payee. Raises Inconclusive where the server accepts no destination."""
         ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
         for details in destinations(fixture):
             attempt = call("createPayoutDestination", ids, details)
-            created = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
+            created = fixture.lane.send(fixture.client, attempt, "a destination of another kind, to pay to")
             if created.succeeded:
                 code = currency or member(created, "currency")
                 return ids["beneficiary_id"], identifier(created), code
         raise Inconclusive(Unclear("the server accepts no destination of another kind"))
 
-    def make(fixture: Account) -> list[Body]:
+    def make(fixture: Fixture) -> list[Body]:
         with contextlib.suppress(Inconclusive):
             key = ("payee of another kind", fixture.account_id, currency)
-            payee = fixture.run.common.cache.get(key, lambda: payee_of(fixture))
-            return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
+            payee = fixture.lane.common.cache.get(key, lambda: payee_of(fixture))
+            return [{**fixture.lane.samples.payout(*payee), "currency": payee[2]}]
         return []
 
     return make

@@ -20,8 +20,8 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.lag import PAUSES
+from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import SHARED, purpose_of
-from conformance.world.run import Account, Run
 
 #: Rounds with other movements of the balance after which no more rounds follow.
 MOST_DISTURBED = 4
@@ -34,35 +34,35 @@ SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
 
 
 @once_for_all_lanes
-def moves_after(run: Run, operation: str) -> float | None:
+def moves_after(lane: Lane, operation: str) -> float | None:
     """Seconds after which a payout or payin first showed in its account's balances, 0 for at once; None where
     it leaves them as they are. Meanwhile others may pay."""
-    account = run.account(purpose_of(operation, SHARED))
+    account = lane.account(purpose_of(operation, SHARED))
     look, payment = account.call("getAccountBalances"), account.call(operation)
 
     def moved() -> bool:
-        return not unmoved(before, run.send(account.client, look, "the balances some time after a payment"))
+        return not unmoved(before, lane.send(account.client, look, "the balances some time after a payment"))
 
-    before = run.send(account.client, look, "the balances before a payment")
+    before = lane.send(account.client, look, "the balances before a payment")
     if before.get("balances") == []:
         return None
-    paid = run.send(account.client, payment, "a payment, which may move the balances")
+    paid = lane.send(account.client, payment, "a payment, which may move the balances")
     if not (before.succeeded and paid.succeeded) or moved():
         return 0.0
     begun = time.monotonic()
-    for pause in run.lag.pauses():
-        run.pause(pause)
+    for pause in lane.lag.pauses():
+        lane.pause(pause)
         if moved():
             return time.monotonic() - begun
     return None
 
 
 @once_for_all_lanes
-def takes_parts(run: Run, operation: str) -> bool:
+def takes_parts(lane: Lane, operation: str) -> bool:
     """True if the server accepts a payout or payin with ten-thousandths, which nobody else moves."""
-    account = run.account(purpose_of(operation, SHARED))
+    account = lane.account(purpose_of(operation, SHARED))
     payment = in_parts(account.call(operation))
-    return run.send(account.client, payment, "a payment with ten-thousandths").succeeded
+    return lane.send(account.client, payment, "a payment with ten-thousandths").succeeded
 
 
 class PayoutRounds:
@@ -74,7 +74,7 @@ class PayoutRounds:
     others pay as well. After a round in which others moved the balance, payouts have ten-thousandths, where
     the server takes these. Use it as a context, again for more rounds."""
 
-    def __init__(self, fixture: Account, pause: Callable[[float], None]) -> None:
+    def __init__(self, fixture: Fixture, pause: Callable[[float], None]) -> None:
         self.judged: list[Exchange] = []
         self.unclear = ""
         self.still: bool | None = None
@@ -110,10 +110,10 @@ class PayoutRounds:
         each repeated until it shows the payouts or time is up; returns all exchanges."""
         self._send = send
         if self.still is None:
-            late = moves_after(self._fixture.run, "createPayout")
+            late = moves_after(self._fixture.lane, "createPayout")
             self.still, self._lag = late is None, late or None
         if not self.still:
-            self._held.enter_context(self._fixture.run.payers.alone())
+            self._held.enter_context(self._fixture.lane.payers.alone())
         calls = [self._fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
         if self._parts:
             calls = [in_parts(payout, number) for number, payout in enumerate(calls)]
@@ -149,19 +149,19 @@ class PayoutRounds:
     def _rest(self) -> None:
         """Waits for earlier payouts to show; from the second time on also for those of other clients to end,
         while others of the run may pay."""
-        longest = self._fixture.run.lag.within
+        longest = self._fixture.lane.lag.within
         self._last = None
         self._held.close()
         # Not while others wait for this one: they may be about to find the same.
-        self._parts = takes_parts(self._fixture.run, "createPayout")
+        self._parts = takes_parts(self._fixture.lane, "createPayout")
         if self._disturbed > 1:
             self._pause(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
-        self._held.enter_context(self._fixture.run.payers.alone())
+        self._held.enter_context(self._fixture.lane.payers.alone())
         time.sleep(longest / 4 if self._lag is None else 2 * self._lag)
 
     def _confirm(self) -> None:
         """Waits for a late read; nothing is to be judged if it shows what seemed lost."""
-        time.sleep(self._fixture.run.lag.within)
+        time.sleep(self._fixture.lane.lag.within)
         after = self._send(self._look, "the balances some time after payouts at once")
         late = lost([*self._lossy[-1][:-1], after])
         if late is None or not late[2]:
@@ -178,7 +178,7 @@ class PayoutRounds:
                 if not stays:
                     self._lag = max(passed, self._lag or 0.0)
                 return after
-            longest = self._fixture.run.lag.within
+            longest = self._fixture.lane.lag.within
             if self.still:
                 longest = 0.0
             elif self._lag is not None:

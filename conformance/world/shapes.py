@@ -16,8 +16,8 @@ from conformance.wire.messages import Exchange
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.calls import call
+from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import purpose_of
-from conformance.world.run import Account, Run
 from conformance.world.samples import BUSINESS, Body
 from conformance.world.sender import refusal_of_valid
 
@@ -48,30 +48,30 @@ def by_shape(fields: Iterable[Field]) -> dict[str, list[Field]]:
     return shapes
 
 
-def accepted_body(fixture: Account, operation: str, shape: str = SAMPLE) -> Body:
+def accepted_body(fixture: Fixture, operation: str, shape: str = SAMPLE) -> Body:
     """A new body of a shape, the one that the server accepts. Raises Inconclusive if it accepts none."""
-    position, built = _position(fixture.run, operation, shape), bodies(fixture, operation, shape)
+    position, built = _position(fixture.lane, operation, shape), bodies(fixture, operation, shape)
     if position >= len(built):
         # What the body names could not be created this time.
         raise _no_sample(shape)
     return built[position]
 
 
-def accepts(run: Run, operation: str, shape: str = SAMPLE) -> bool:
+def accepts(lane: Lane, operation: str, shape: str = SAMPLE) -> bool:
     """True if the server accepts a shape."""
     try:
-        _position(run, operation, shape)
+        _position(lane, operation, shape)
     except Inconclusive:
         return False
     return True
 
 
-def with_all_texts(fixture: Account, operation: str, shape: str = "business") -> Body:
+def with_all_texts(fixture: Fixture, operation: str, shape: str = "business") -> Body:
     """A new body with every free text: for a beneficiary of a shape that has a company_name, where the server
     accepts it and the target file sets neither type nor company."""
-    fixed = fixture.run.samples.over("beneficiary").keys()
+    fixed = fixture.lane.samples.over("beneficiary").keys()
     if TRAITS[operation].creates == "beneficiary" and not BUSINESS.keys() & fixed:
-        known = accepts(fixture.run, operation, shape)
+        known = accepts(fixture.lane, operation, shape)
         return accepted_body(fixture, operation, shape if known else SAMPLE)
     return fixture.body(operation)
 
@@ -81,18 +81,18 @@ def _no_sample(shape: str) -> Inconclusive:
 
 
 @once_for_all_lanes
-def _position(run: Run, operation: str, shape: str) -> int:
+def _position(lane: Lane, operation: str, shape: str) -> int:
     """Sends the bodies of a shape in order; returns the index of the first accepted one. Raises Inconclusive
     if none is."""
     # An account holds one wallet of a pair; an updated resource should not be shared.
     alone = TRAITS[operation].once or bool(TRAITS[operation].changes)
-    fixture = run.account(purpose_of(operation), fresh=alone)
+    fixture = lane.account(purpose_of(operation), fresh=alone)
     last: Exchange | None = None
     ids = fixture.ids(operation)
     for position, body in enumerate(bodies(fixture, operation, shape)):
         named = f"{shape} in {body['currency']}" if isinstance(body.get("currency"), str) else shape
         attempt, purpose = call(operation, ids, body), f"the valid {named}, to see whether it is accepted"
-        last = run.send(fixture.client, attempt, purpose)
+        last = lane.send(fixture.client, attempt, purpose)
         if last.succeeded:
             return position
     if last is None:

@@ -18,7 +18,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
 from conformance.wire.transport import FRESH
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
 from tests.support.overrides import with_header
 from tests.support.runs import broken, judged, run_on
@@ -82,7 +82,7 @@ def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
         return sends(connection, response, answered[id(connection)])
 
     with wire(reply) as server:
-        ledger = judged(Run(build(target_tables(seeded, server.url), "ways")), plan(operations=OPERATIONS))
+        ledger = judged(Lane(build(target_tables(seeded, server.url), "ways")), plan(operations=OPERATIONS))
     bad = (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
     assert [one.summary for one in ledger.cells if one.verdict in bad] == []
     assert len(answered) > 5
@@ -113,12 +113,12 @@ class BreaksOff(InProcessTransport):
 @pytest.mark.slow
 def test_answers_that_break_off_break_no_other_rule() -> None:
     """Resources with a lost answer show up in lists, and are not taken for those of another client."""
-    run = run_on(transport=BreaksOff)
+    lane = run_on(transport=BreaksOff)
     tests = [
         test
         for test in plan(operations={*OPERATIONS, "createBeneficiary"})
         if test[0].rules[0].startswith(("list.", "idempotency.", "create."))
     ]
-    blamed = {rule: cell.summary for rule, cell in broken(judged(run, tests).cells).items()}
+    blamed = {rule: cell.summary for rule, cell in broken(judged(lane, tests).cells).items()}
     assert "http.no-server-error" in blamed
     assert blamed.keys() <= {"http.no-server-error", "http.lost-requests"}, blamed

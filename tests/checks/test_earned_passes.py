@@ -54,13 +54,13 @@ class Judged:
     def __init__(self, operations: frozenset[str]) -> None:
         load_tests()
         self.worker = Worker(run_on().target, index=0, settings=FuzzSettings(1, examples=10))
-        self.worker.run = run_on()
+        self.worker.lane = run_on()
         jobs = [Job(check, operation) for check, operation in plan(operations={*operations})]
         explorations = [Job(each, part) for each in EXPLORATIONS.values() for part in each.parts]
         jobs += [job for job in explorations if job.parameter in operations]
         with hurried():
             self.own = [(job, cell) for job in jobs for cell in self.worker.judge(job).own]
-        tallies = self.worker.run.invariants.tallies.values()
+        tallies = self.worker.lane.invariants.tallies.values()
         self.by_answers = [judged_on_answers(tally) for tally in tallies]
 
     def without(self, check: CheckDefinition, way: CheckFunction, keys: set[Key]) -> Ledger:

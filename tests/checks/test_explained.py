@@ -16,8 +16,8 @@ from conformance.judge.waits import AGE
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.wire.messages import Call
+from conformance.world.lane import Lane
 from conformance.world.purposes import AUTHENTICATION
-from conformance.world.run import Run
 from tests.faults.catalogue import load
 from tests.faults.harness import judge
 
@@ -62,23 +62,23 @@ def test_a_refusal_of_what_must_pass_names_the_part_that_made_the_difference(
     assert len(cell.violations[0].exchanges) == 2
 
 
-def check_on(run: Run, rule: str, operation: str) -> Check:
+def check_on(lane: Lane, rule: str, operation: str) -> Check:
     """Returns a check of a rule on an operation."""
-    return Check(run, OPERATIONS[operation], [RULES[rule]], "test_x.test_it")
+    return Check(lane, OPERATIONS[operation], [RULES[rule]], "test_x.test_it")
 
 
 def test_a_race_goes_on_until_it_shows_where_one_rule_is_run_alone(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    lane: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = itertools.count(0.0, 1.0)
     monkeypatch.setattr("conformance.checks.races.time.monotonic", lambda: next(clock))
-    at = check_on(run, "wallet.race", "createWallet")
+    at = check_on(lane, "wallet.race", "createWallet")
     assert [*Rounds(at, 2)] == [0, 1]
-    run.patience = 5.0
+    lane.patience = 5.0
     assert [*Rounds(at, 2)] == [*range(7)]
     # Several races share the time.
     assert [*Rounds(at, 2)] == [0, 1]
-    run.patience = 5.0
+    lane.patience = 5.0
     for number in Rounds(at, 2):
         if number == 3:
             at.expect("wallet.race", "one", "two")
@@ -86,22 +86,22 @@ def test_a_race_goes_on_until_it_shows_where_one_rule_is_run_alone(
 
 
 def test_what_was_used_before_is_asked_for_after_many_requests_where_one_rule_is_run_alone(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    lane: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("conformance.checks.check.time.monotonic", lambda: 0.0)
     monkeypatch.setattr("conformance.checks.check.MANY", 5)
-    run.pause = pauses.append
-    at = check_on(run, "auth.nonce-replay", "listAccounts")
+    lane.pause = pauses.append
+    at = check_on(lane, "auth.nonce-replay", "listAccounts")
     first = at.send(at.valid(), "a valid request")
 
     def make() -> Call:
-        return run.account(AUTHENTICATION).call("listAccounts")
+        return lane.account(AUTHENTICATION).call("listAccounts")
 
     at.be_patient(make, "a request in between")
     assert len(at.exchanges) == 1 and pauses == [0.0]
-    run.patience = 30.0
+    lane.patience = 30.0
     at.be_patient(make, "a request in between")
-    assert len(at.exchanges) == 6 and pauses == [0.0, AGE] and run.patience == 0.0
+    assert len(at.exchanges) == 6 and pauses == [0.0, AGE] and lane.patience == 0.0
     seconds, _, requests = at.later(first).partition(" s and ")
     assert float(seconds) >= 0 and requests == "5 requests later"

@@ -19,8 +19,8 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from conformance.world.lane import Lane
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Run
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.backends import few_payouts_to_one
@@ -31,8 +31,8 @@ from tests.variants.networks import refusing
 from .test_spoilt_probes import faulty
 
 
-def judged(run: Run, check: str, operation: str) -> list[Cell]:
-    return run_check(load_checks()[check], operation, run)[0]
+def judged(lane: Lane, check: str, operation: str) -> list[Cell]:
+    return run_check(load_checks()[check], operation, lane)[0]
 
 
 @pytest.mark.parametrize("operation", ["createVirtualAccount", "createPayoutDestination"])
@@ -46,17 +46,17 @@ def judged(run: Run, check: str, operation: str) -> list[Cell]:
     ],
 )
 def test_a_full_account_is_left_for_another(check: str, operation: str) -> None:
-    run = run_on(compose(few_of_each))
-    full = run.account().call(operation)
-    while run.send(run.client(), run.account().call(operation), "one more").succeeded:
+    lane = run_on(compose(few_of_each))
+    full = lane.account().call(operation)
+    while lane.send(lane.client(), lane.account().call(operation), "one more").succeeded:
         pass
-    assert full.path == run.account().call(operation).path
-    assert {cell.verdict for cell in judged(run, check, operation)} == {Verdict.PASSED}
+    assert full.path == lane.account().call(operation).path
+    assert {cell.verdict for cell in judged(lane, check, operation)} == {Verdict.PASSED}
 
 
 def test_bursts_go_on_with_another_payee() -> None:
-    run = run_on(compose(few_payouts_to_one))
-    cells = judged(run, "test_races.test_many_bursts_with_one_key", "createPayout")
+    lane = run_on(compose(few_payouts_to_one))
+    cells = judged(lane, "test_races.test_many_bursts_with_one_key", "createPayout")
     assert {cell.verdict for cell in cells} == {Verdict.PASSED}
 
 
@@ -70,12 +70,12 @@ def test_bursts_go_on_with_another_payee() -> None:
     ],
 )
 def test_a_refused_duplicate_blames_nobody(check: str) -> None:
-    run = run_on(compose(SamePayoutOnce))
+    lane = run_on(compose(SamePayoutOnce))
     amounts = itertools.chain(["1.99", "1.99"], (f"1.{number}" for number in itertools.count(30)))
-    run.samples.amount = lambda operation: next(amounts)  # type: ignore[method-assign]
-    payout = run.account(PAYOUTS).call("createPayout")
-    assert run.send(run.client(), payout, "a payout, before one of the same amount").succeeded
-    for cell in judged(run, check, "createPayout"):
+    lane.samples.amount = lambda operation: next(amounts)  # type: ignore[method-assign]
+    payout = lane.account(PAYOUTS).call("createPayout")
+    assert lane.send(lane.client(), payout, "a payout, before one of the same amount").succeeded
+    for cell in judged(lane, check, "createPayout"):
         assert not cell.violations, cell.summary
 
 
@@ -85,22 +85,22 @@ def test_what_is_always_refused_is_not_repeated_for_ever() -> None:
             if ctx.operation == "createVirtualAccount":
                 raise Refusal("invalid_field", "No virtual accounts are opened today.")
 
-    run = run_on(Closed())
+    lane = run_on(Closed())
     sent = []
     for _ in range(IN_VAIN + 2):
-        before = run.sent
-        cells = judged(run, "test_idempotency.test_replay", "createVirtualAccount")
+        before = lane.sent
+        cells = judged(lane, "test_idempotency.test_replay", "createVirtualAccount")
         assert {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
-        sent.append(run.sent - before)
+        sent.append(lane.sent - before)
     assert min(sent[:IN_VAIN]) > max(sent[IN_VAIN:])
 
 
 def test_what_a_lost_caller_made_twice_shows_though_the_first_place_is_full() -> None:
     again = "Work is done again where its caller has hung up"
-    run = run_on(faulty(again, "createVirtualAccount", few_of_each))
-    while run.send(run.client(), run.account().call("createVirtualAccount"), "one more").succeeded:
+    lane = run_on(faulty(again, "createVirtualAccount", few_of_each))
+    while lane.send(lane.client(), lane.account().call("createVirtualAccount"), "one more").succeeded:
         pass
-    cells = judged(run, "test_hang_ups.test_caller_hangs_up", "createVirtualAccount")
+    cells = judged(lane, "test_hang_ups.test_caller_hangs_up", "createVirtualAccount")
     assert [cell.verdict for cell in cells] == [Verdict.FAILED]
 
 
@@ -133,6 +133,6 @@ def test_a_firewall_that_counts_signs_is_not_blamed(signs: str) -> None:
         return any(sum(text.count(sign) for sign in signs) >= 12 for text in texts)
 
     front = refusing(403, "Forbidden", many)
-    run = run_on(transport=lambda server: front(InProcessTransport(server)))
-    cells = judged(run, "test_accepted.test_longest_text_of_signs", "createBeneficiary")
+    lane = run_on(transport=lambda server: front(InProcessTransport(server)))
+    cells = judged(lane, "test_accepted.test_longest_text_of_signs", "createBeneficiary")
     assert not any(cell.violations for cell in cells), cells[0].summary

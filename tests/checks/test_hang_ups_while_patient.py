@@ -22,7 +22,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Answer
 from conformance.target.file import build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.faults.catalogue import refusal, refuse
 from tests.support.runs import run_on
 from tests.support.windows import Window
@@ -52,11 +52,11 @@ def test_a_short_step_shows_to_a_patient_run_which_ends(
     operation: str, behaviour: type[Behaviour], verdict: Verdict
 ) -> None:
     with hurried():
-        run = run_on(behaviour())
-        run.patience = PATIENCE
-        cells, _ = run_check(CHECK, operation, run)
+        lane = run_on(behaviour())
+        lane.patience = PATIENCE
+        cells, _ = run_check(CHECK, operation, lane)
     assert cells[0].verdict is verdict
-    assert run.sent < 3000
+    assert lane.sent < 3000
 
 
 class Meeting(Window):
@@ -92,8 +92,8 @@ def test_a_raced_key_shows_on_each_operation(operation: str) -> None:
     check = load_checks()["test_hang_ups.test_callers_hang_up_and_ask_at_once"]
     server, seeded = new_server(Meeting())
     with served(server, threads=True) as url:
-        run = Run(build(target_tables(seeded, url), "a server with a raced key"))
-        (cell,) = run_check(check, operation, run)[0]
+        lane = Lane(build(target_tables(seeded, url), "a server with a raced key"))
+        (cell,) = run_check(check, operation, lane)[0]
     assert cell.verdict is Verdict.FAILED, cell.summary
 
 

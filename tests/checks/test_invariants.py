@@ -13,7 +13,7 @@ from conformance.fuzz.examples import Examples
 from conformance.judge.invariants import ENOUGH, LOST, Invariants, telling_secrets, too_many_lost
 from conformance.judge.verdicts import Verdict
 from conformance.target.file import build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.runs import run_on
 
 
@@ -25,10 +25,10 @@ def test_few_lost_requests_are_no_violation(lost: int, requests: int, many: bool
     assert too_many_lost(lost, requests) is many
 
 
-def test_lost_requests_have_a_correctly_signed_witness(run: Run) -> None:
-    fixture = run.account()
-    answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
-    rules = Invariants(run.target)
+def test_lost_requests_have_a_correctly_signed_witness(lane: Lane) -> None:
+    fixture = lane.account()
+    answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
+    rules = Invariants(lane.target)
     for number in range(ENOUGH):
         rules.inspect(replace(answer, number=2 * number, repeated=False))
         if number % 10 == 0:
@@ -42,13 +42,13 @@ def test_lost_requests_have_a_correctly_signed_witness(run: Run) -> None:
     assert violation.got == "11 of 100 requests had to be sent again, this one among them"
 
 
-def test_a_rate_of_lost_requests_ends_no_example(run: Run) -> None:
-    fixture, examples = run.account(), Examples(run, "listWallets", "test")
-    answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
+def test_a_rate_of_lost_requests_ends_no_example(lane: Lane) -> None:
+    fixture, examples = lane.account(), Examples(lane, "listWallets", "test")
+    answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
 
     def inspect(requests: int, lost: int) -> None:
         for number in range(requests):
-            run.invariants.inspect(replace(answer, repeated=number < lost))
+            lane.invariants.inspect(replace(answer, repeated=number < lost))
 
     inspect(2 * ENOUGH, ENOUGH // 2)
     inspect(ENOUGH, 1)
@@ -58,10 +58,10 @@ def test_a_rate_of_lost_requests_ends_no_example(run: Run) -> None:
     assert LOST not in {rule for rule, _ in examples.judged}
 
 
-def test_a_secret_is_shown_in_a_header_or_a_member(run: Run) -> None:
-    fixture = run.account()
-    answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
-    secret, rules = telling_secrets(run.target)[0], Invariants(run.target)
+def test_a_secret_is_shown_in_a_header_or_a_member(lane: Lane) -> None:
+    fixture = lane.account()
+    answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
+    secret, rules = telling_secrets(lane.target)[0], Invariants(lane.target)
     body = b'{"items": [{"label": "%s"}]}' % secret.encode()
     rules.inspect(replace(answer, response_headers=[*answer.response_headers, ("x-debug", secret)]))
     rules.inspect(replace(answer, response_body=body, _read=None))
@@ -96,16 +96,16 @@ def test_a_secret_that_may_be_a_word_is_not_looked_for(secret: str, telling: boo
 )
 def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, broken: bool) -> None:
     """Generated requests send the same text in several fields, some of which are not masked."""
-    run = run_on()
-    fixture = run.account()
+    lane = run_on()
+    fixture = lane.account()
     number = {**fixture.bank_account(), "account_number": numbers}
-    first = run.send(fixture.client, fixture.call("createPayoutDestination", number), "a number")
+    first = lane.send(fixture.client, fixture.call("createPayoutDestination", number), "a number")
     assert first.succeeded
     name = {**fixture.bank_account(), "account_name": names, "label": names}
     other = fixture.call("createPayoutDestination", name)
-    exchange = run.send(fixture.client, other, "another destination")
+    exchange = lane.send(fixture.client, other, "another destination")
     shown = replace(exchange, response_body=exchange.response_body + numbers.encode())
-    judged = Invariants(run.target)
+    judged = Invariants(lane.target)
     for answer in (first, exchange, shown):
         judged.inspect(answer)
     assert bool(judged.tallies["secrets.hidden", "createPayoutDestination"].broken) is broken
@@ -113,10 +113,10 @@ def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, 
 
 def test_another_lane_may_replay_what_is_older_than_new_resources_are() -> None:
     """In a run of more than ten minutes a replay shows the `created` of the original (4.0.3)."""
-    run = run_on()
-    other = Run(run.target, transport=run._transport, common=run.common)
-    fixture = run.account()
-    first = run.send(fixture.client, fixture.call("createWallet"), "a wallet")
+    lane = run_on()
+    other = Lane(lane.target, transport=lane._transport, common=lane.common)
+    fixture = lane.account()
+    first = lane.send(fixture.client, fixture.call("createWallet"), "a wallet")
     later = formatdate(first.arrived + 660, usegmt=True)
     headers = [("date", later), *(pair for pair in first.response_headers if pair[0].lower() != "date")]
     other.invariants.inspect(replace(first, response_headers=headers))
@@ -124,10 +124,10 @@ def test_another_lane_may_replay_what_is_older_than_new_resources_are() -> None:
 
 
 def test_a_body_that_is_no_json_and_was_taken_ends_no_later_check() -> None:
-    run = run_on()
-    fixture = run.account()
-    answer = run.send(fixture.client, fixture.call("createPayout"), "a payout")
-    run.accepted.append(replace(answer, call=answer.call.but(body=b'{"note": "\xe9"}')))
+    lane = run_on()
+    fixture = lane.account()
+    answer = lane.send(fixture.client, fixture.call("createPayout"), "a payout")
+    lane.accepted.append(replace(answer, call=answer.call.but(body=b'{"note": "\xe9"}')))
     check = load_checks()["test_list_contents.test_elements_with_children_are_counted_once"]
-    cells, _ = run_check(check, "listPayoutDestinations", run)
+    cells, _ = run_check(check, "listPayoutDestinations", lane)
     assert {cell.verdict for cell in cells} == {Verdict.PASSED}

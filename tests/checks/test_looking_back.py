@@ -19,7 +19,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.store import Answer
 from conformance.report.terminal import summary
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.report_samples import document, judged, whole_run
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -59,7 +59,7 @@ def looked_back(behaviour: Behaviour | None, rule: str) -> Cell:
         time.sleep(41)
         for _ in range(120):
             first.account().create("createBeneficiary")
-        last = Run(first.target, first._transport, first_number=10**6, common=first.common)
+        last = Lane(first.target, first._transport, first_number=10**6, common=first.common)
         last.account().create("createBeneficiary")
         cells, _ = run_check(load_checks()[LAST[rule]], "createBeneficiary", last)
     return next(cell for cell in cells if cell.rule == rule)

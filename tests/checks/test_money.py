@@ -22,7 +22,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
 from conformance.world.lag import LONGEST
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from conformance.world.samples import Samples
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
@@ -75,10 +75,10 @@ class ChargesRefusals(AlwaysTheSame):
                 ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
 
 
-def judged(run: Run, name: str, operation: str = "createPayout", rule: str = UNTOUCHED) -> Cell:
+def judged(lane: Lane, name: str, operation: str = "createPayout", rule: str = UNTOUCHED) -> Cell:
     """Returns the cell of a rule by one check."""
     with hurried():
-        cells, _ = run_check(load_checks()[name], operation, run)
+        cells, _ = run_check(load_checks()[name], operation, lane)
     return next(cell for cell in cells if cell.rule == rule)
 
 
@@ -193,10 +193,10 @@ def test_balances_that_stay_offer_no_occasion_and_one_wait_in_which_others_pay(
         slept.append(seconds)
         time.sleep(seconds)
 
-    run = run_on(reserved_on_approval())
-    run.pause = pause
-    monkeypatch.setattr(run.payers, "alone", None)
-    assert judged(run, RACE, rule="payout.race").verdict is Verdict.NOT_APPLICABLE
+    lane = run_on(reserved_on_approval())
+    lane.pause = pause
+    monkeypatch.setattr(lane.payers, "alone", None)
+    assert judged(lane, RACE, rule="payout.race").verdict is Verdict.NOT_APPLICABLE
     assert sum(slept) == pytest.approx(LONGEST, abs=0.1)
 
 

@@ -16,8 +16,8 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.target.file import Target, build
+from conformance.world.lane import Lane
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Run
 from tests.faults.catalogue import Fault, load
 from tests.support.running import cells, run_against
 
@@ -43,7 +43,7 @@ def fault(kind: str) -> Fault:
 @contextlib.contextmanager
 def paid_from(target: Target) -> Iterator[None]:
     """Pays from the funded account all the time, as another lane or process of the run does."""
-    other, over, begun = Run(target, first_number=1_000_001), threading.Event(), threading.Event()
+    other, over, begun = Lane(target, first_number=1_000_001), threading.Event(), threading.Event()
 
     def pay() -> None:
         fixture = other.account(PAYOUTS)
@@ -66,7 +66,7 @@ def verdict(behaviour: Behaviour | None, name: str) -> Verdict:
     with served(server, threads=True) as url:
         target = build(target_tables(seeded, url), "a server in lanes")
         with paid_from(target):
-            judged, _ = run_check(load_checks()[name], PAYOUT, Run(target))
+            judged, _ = run_check(load_checks()[name], PAYOUT, Lane(target))
     return next(cell.verdict for cell in judged if cell.rule == UNTOUCHED)
 
 

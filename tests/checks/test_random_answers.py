@@ -21,7 +21,7 @@ from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import exchange_record
 from conformance.report.transcript import failure_text
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
 from tests.support.random_answers import RandomAnswers
 from tests.support.report_samples import to_plain
@@ -38,40 +38,40 @@ load_tests()
 CASES = list(plan())
 
 
-def met_by(seed: int) -> tuple[Run, list[Cell]]:
+def met_by(seed: int) -> tuple[Lane, list[Cell]]:
     """Returns a run on the server of a seed, and its cells."""
-    run = run_on(
+    lane = run_on(
         transport=lambda server: RandomAnswers(InProcessTransport(server), seed), limits={"retry_seconds": 0}
     )
-    transport: Any = run._transport
+    transport: Any = lane._transport
     print(transport)
     cells: list[Cell] = []
     source = random.Random(seed)
     near = [case for case in CASES if case[1] in transport.operations]
     for check, operation in source.sample(near, min(CHECKS, len(near))):
         print(check.name, operation)
-        found, _ = run_check(check, operation, run)
+        found, _ = run_check(check, operation, lane)
         assert {cell.rule for cell in found} == {rule.id for rule in check.rules_on(operation)}
         cells += found
     if seed % EXPLORED == 0:
         exploration = source.choice([*EXPLORATIONS.values()])
         part = source.choice(exploration.parts)
         print(exploration.name, part)
-        cells += exploration.judge(run, part, FuzzSettings(seed=seed, examples=8))
-    return run, cells
+        cells += exploration.judge(lane, part, FuzzSettings(seed=seed, examples=8))
+    return lane, cells
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_check_comes_to_a_verdict(seed: int) -> None:
     with hurried():
-        run, cells = met_by(seed)
+        lane, cells = met_by(seed)
     for cell in cells:
         assert cell.rule in RULES
-        text = json.dumps(to_plain(cell.cleaned(run.redactor.clean)))
+        text = json.dumps(to_plain(cell.cleaned(lane.redactor.clean)))
         assert len(text) < 100_000, cell.summary[:200]
     records = {
-        exchange.number: exchange_record(exchange, run.redactor)
-        for exchange in list(run.record.values())[-50:]
+        exchange.number: exchange_record(exchange, lane.redactor)
+        for exchange in list(lane.record.values())[-50:]
     }
     json.dumps(to_plain(list(records.values())))
     broken = [cell for cell in cells if cell.verdict.is_violation]

@@ -16,8 +16,8 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
+from conformance.world.lane import Lane
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Run
 from tests.faults.catalogue import refuse
 from tests.support.in_process import InProcessTransport
 from tests.support.running import cells, run_against
@@ -48,8 +48,8 @@ def verdict(
     tables = target_tables(seeded, "http://remedies.test")
     tables = change(tables) or tables
     with hurried():
-        run = Run(build(tables, "target.toml"), InProcessTransport(server))
-        cell = judged(run, plan({rule}, {operation})).cell(rule, operation)
+        lane = Lane(build(tables, "target.toml"), InProcessTransport(server))
+        cell = judged(lane, plan({rule}, {operation})).cell(rule, operation)
     return cell.verdict, cell.decisive.remedy
 
 
@@ -208,9 +208,9 @@ def test_a_named_payee_is_paid_in_the_currency_that_its_list_shows(
                 "payout_destination", {**destination, "id": f"dest_other{number}", "created": later}
             )
     with hurried():
-        run = Run(build(payee(tables) or tables, "target.toml"), InProcessTransport(server))
+        lane = Lane(build(payee(tables) or tables, "target.toml"), InProcessTransport(server))
         try:
-            sent = run.account(PAYOUTS).call("createPayout").document["currency"]
+            sent = lane.account(PAYOUTS).call("createPayout").document["currency"]
         except Inconclusive as stop:
             assert (paid, stop.why.cause) == ("", "list.item-fields")
         else:

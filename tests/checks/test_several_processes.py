@@ -13,7 +13,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.target.file import build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.prove.races import MISTAKES, measured, window_served
 from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess
 from tests.support.runs import judged
@@ -39,8 +39,8 @@ CASES = [
 
 def met_by(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> list[Cell]:
     with several_processes(folder, behaviour) as tables:
-        run = Run(build(tables, "several processes"))
-        return [judged(run, plan({rule}, {operation})).cell(rule, operation) for rule, operation in cases]
+        lane = Lane(build(tables, "several processes"))
+        return [judged(lane, plan({rule}, {operation})).cell(rule, operation) for rule, operation in cases]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.wire import Received, as_request, rendered, wire
 
 PREFIX = "/gateway"
@@ -37,7 +37,7 @@ OPERATIONS = (
     scope="module",
     params=[OPERATIONS[0], *(pytest.param(name, marks=pytest.mark.slow) for name in OPERATIONS[1:])],
 )
-def wired(request: pytest.FixtureRequest) -> tuple[Run, Seeded, list[Received]]:
+def wired(request: pytest.FixtureRequest) -> tuple[Lane, Seeded, list[Received]]:
     """Runs all checks of an operation; yields the run's record and the received requests."""
     reference, seeded = new_server(prefix=PREFIX)
 
@@ -45,14 +45,14 @@ def wired(request: pytest.FixtureRequest) -> tuple[Run, Seeded, list[Received]]:
         connection.sendall(rendered(reference.handle(as_request(server.requests[index]))))
 
     with wire(reply, PREFIX) as server:
-        run = Run(build(target_tables(seeded, server.url), "wire"))
+        lane = Lane(build(target_tables(seeded, server.url), "wire"))
         for check, operation in plan(operations={request.param}):
-            run_check(check, operation, run)
-        return run, seeded, list(server.requests)
+            run_check(check, operation, lane)
+        return lane, seeded, list(server.requests)
 
 
-def test_recorded_requests_equal_those_on_the_wire(wired: tuple[Run, Seeded, list[Received]]) -> None:
-    run, _, received = wired
+def test_recorded_requests_equal_those_on_the_wire(wired: tuple[Lane, Seeded, list[Received]]) -> None:
+    lane, _, received = wired
     recorded = Counter(
         (
             exchange.method.encode(),
@@ -60,7 +60,7 @@ def test_recorded_requests_equal_those_on_the_wire(wired: tuple[Run, Seeded, lis
             tuple((name.encode(), value.encode("latin-1")) for name, value in exchange.request_headers),
             exchange.request_body,
         )
-        for exchange in run.record.values()
+        for exchange in lane.record.values()
         # What breaks off need not arrive whole.
         if exchange.call.hang_up is None
     )
@@ -74,12 +74,12 @@ def test_recorded_requests_equal_those_on_the_wire(wired: tuple[Run, Seeded, lis
 
 
 def test_signatures_are_right_but_for_the_planned_defect(
-    wired: tuple[Run, Seeded, list[Received]],
+    wired: tuple[Lane, Seeded, list[Received]],
 ) -> None:
     """Recomputed from the recorded request and the planned mistake."""
-    run, seeded, _ = wired
+    lane, seeded, _ = wired
     broken = 0
-    for exchange in run.record.values():
+    for exchange in lane.record.values():
         auth, timestamp, nonce = exchange.call.auth, exchange.timestamp or "", exchange.nonce or ""
         hidden = {*auth.omit, *auth.empty} or exchange.call.headers or auth.signature is not None
         if hidden or not timestamp or not nonce or not (timestamp + nonce).isascii():
@@ -93,7 +93,7 @@ def test_signatures_are_right_but_for_the_planned_defect(
             nonce if auth.signed_nonce is None else auth.signed_nonce,
             exchange.request_body if auth.signed_body is None else auth.signed_body,
             exchange.request_header(signing.API_KEY) or "",
-            run.target.base_url.removesuffix(PREFIX).encode(),
+            lane.target.base_url.removesuffix(PREFIX).encode(),
         )
         secret = own if auth.secret is None else auth.secret
         right = hmac_of(secret, *parts.pieces.values())

@@ -23,7 +23,7 @@ from conformance.plugin.selection import quick
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from conformance.world.run import Account
+from conformance.world.lane import Fixture
 from tests.faults.harness import judge
 from tests.support.runs import check_on
 
@@ -157,7 +157,7 @@ def test_ids_that_are_lists_in_a_list_raise_nothing(check: str, operation: str, 
 
 def test_an_id_that_is_a_list_is_no_effect_that_is_known() -> None:
     at = check_on("createAccount", "idempotency.race", behaviour=SomeLists("account", "create"))
-    fixture = Account(at.run)
+    fixture = Fixture(at.lane)
     effects = SideEffects(at, fixture).start()
     effects.judge("idempotency.race", "a create", [at.send(fixture.call("createAccount"), "a create")])
     assert at.cells["idempotency.race"].violations

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 
 from .catalogue import Only, faults, seam, seams
 from .paging import LONG_LISTS
@@ -55,7 +55,7 @@ def _listed(self: Any, ctx: Context, listing: Listing) -> tuple[str | None, str]
 
 def _hide_the_newest(self: Any, ctx: Context) -> None:
     listing = ctx.listing
-    newest = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), newest_first=True, limit=1)
+    newest = ctx.store.select(RECORD_KINDS[ctx.operation], self.list_parent(ctx), newest_first=True, limit=1)
     if listing is not None and newest and len(listing.records) > 1:
         listing.records = [record for record in listing.records if record["id"] != newest[0]["id"]]
         listing.total -= 1

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 
 from .catalogue import SHOWN_LATER, Only, faults, seam
 from .rows import after, before
@@ -40,7 +40,7 @@ PLACES = {
 
 def _upsert(self: Any, ctx: Context) -> None:
     """Stores a new resource in the place of one that the body names, which is the caller's then."""
-    kind = KINDS[ctx.operation]
+    kind = RECORD_KINDS[ctx.operation]
     if (known := _named(self, ctx, kind, self.value)) is None:
         return self.usual()
     ctx.record = {**self.new_record(ctx), "id": known["id"]}
@@ -54,14 +54,14 @@ def _upsert(self: Any, ctx: Context) -> None:
 
 def _found(self: Any, ctx: Context) -> None:
     """Answers with the resource that the body names."""
-    if (known := _named(self, ctx, KINDS[ctx.operation], self.value)) is None:
+    if (known := _named(self, ctx, RECORD_KINDS[ctx.operation], self.value)) is None:
         return self.usual()
     ctx.record = known
 
 
 def _overwrite(self: Any, ctx: Context) -> None:
     """Gives the resource that a body names what it says, and creates another one all the same."""
-    if (known := _named(self, ctx, KINDS[ctx.operation], self.value)) is not None:
+    if (known := _named(self, ctx, RECORD_KINDS[ctx.operation], self.value)) is not None:
         fields = {name: value for name, value in self.kept_fields(ctx).items() if name in known}
         ctx.store.update({**known, **fields})
 

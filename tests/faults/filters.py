@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.lists import FILTERS, Query
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Condition
 
 from .catalogue import Call, Row, faults, refuse, seam, seams
@@ -65,7 +65,8 @@ faults["list.currency-filter"] |= {
     "A currency that no element has is ignored.": skipping(
         "currency_condition",
         lambda self, ctx, usual: (
-            (read := usual()) and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [read])
+            (read := usual())
+            and not ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx), [read])
         ),
     ),
     "The currency filter takes wildcards of SQL.": _liking("{}"),
@@ -157,12 +158,12 @@ def beside(change: Call, **options: Any) -> Row:
 def _everything(self: Any, ctx: Context, listing: Listing) -> list[Record]:
     """Returns the elements of a page of the whole list."""
     offset = (listing.page - 1) * listing.size
-    records = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
+    records = ctx.store.select(RECORD_KINDS[ctx.operation], self.list_parent(ctx))
     return records[offset : offset + listing.size]
 
 
 def _total(self: Any, ctx: Context, conditions: Iterable[Condition] = ()) -> int:
-    return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), conditions)
+    return ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx), conditions)
 
 
 def _total_without(self: Any, ctx: Context) -> int:

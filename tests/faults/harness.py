@@ -24,10 +24,10 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Inconclusive
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.report.causes import causes
+from conformance.world.lane import Lane
 from conformance.world.purposes import purpose_of
-from conformance.world.run import Run
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -100,7 +100,7 @@ class Outcome:
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
 
 
-def run_on_fault(behaviour: Behaviour) -> Run:
+def run_on_fault(behaviour: Behaviour) -> Lane:
     """Starts a run against a new server of a behaviour, which may drop answers."""
     return run_on(behaviour, LossyTransport)
 
@@ -135,12 +135,12 @@ def checks_of(rule: str, operation: str) -> list[CheckDefinition]:
 @hurried()
 def judge(behaviour: Behaviour, checks: Iterable[tuple[CheckDefinition, str]]) -> Outcome:
     """Runs checks on a new server; includes rules of every response."""
-    run, outcome = run_on_fault(behaviour), Outcome()
+    lane, outcome = run_on_fault(behaviour), Outcome()
     for check, operation in checks:
-        run_one(check, operation, run, outcome)
-        presence.missing(run, operation)
-    _passive(run, outcome)
-    return _ended(run, outcome)
+        run_one(check, operation, lane, outcome)
+        presence.missing(lane, operation)
+    _passive(lane, outcome)
+    return _ended(lane, outcome)
 
 
 @hurried()
@@ -154,61 +154,61 @@ def catch(fault: Fault) -> Outcome:
     if fault.member and idle(fault.make()):
         return Outcome(effect=False)
     server, outcome = fault.make(), Outcome()
-    run = run_on_fault(server)
-    for _ in stimuli(fault, run, outcome):
-        _passive(run, outcome)
+    lane = run_on_fault(server)
+    for _ in stimuli(fault, lane, outcome):
+        _passive(lane, outcome)
         if outcome.shows(fault):
             break
     if isinstance(server, Changed):
         changed = server.effects > 0 and not idle(fault.make())
         outcome.effect = changed or outcome.shows(fault)
-    return _ended(run, outcome)
+    return _ended(lane, outcome)
 
 
-def _ended(run: Run, outcome: Outcome) -> Outcome:
+def _ended(lane: Lane, outcome: Outcome) -> Outcome:
     """Returns the outcome with the exchanges of what was broken or not judged, as reports have them."""
     ledger = outcome.ledger
-    ledger.sent = run.sent
+    ledger.sent = lane.sent
     for cell in ledger.cells:
         for number in cell.exchanges if cell.violations or cell.unclear else ():
-            if number not in ledger.exchanges and (exchange := run.exchange(number)):
-                ledger.exchanges[number] = exchange_record(exchange, run.redactor)
+            if number not in ledger.exchanges and (exchange := lane.exchange(number)):
+                ledger.exchanges[number] = exchange_record(exchange, lane.redactor)
     return outcome
 
 
-def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
+def stimuli(fault: Fault, lane: Lane, outcome: Outcome) -> Iterator[None]:
     own = checks_of(fault.rule, fault.operation)
     for check in own:
-        run_one(check, fault.operation, run, outcome)
+        run_one(check, fault.operation, lane, outcome)
         yield
     if fault.member:
         # Its own once more, where others have created what it may be confused with.
         again = [(check, fault.operation) for check in own]
         for check, operation in () if idle(fault.make()) else (*_of_resource(fault.operation), *again):
-            run_one(check, operation, run, outcome)
+            run_one(check, operation, lane, outcome)
             yield
     if fault.rule not in INVARIANTS or fault.member:
         return
     if fault.rule == UNBUILT:
-        presence.missing(run, fault.operation)
+        presence.missing(lane, fault.operation)
         yield
-    for _ in _valid_calls(fault.operation, run):
+    for _ in _valid_calls(fault.operation, lane):
         yield
     for check in sorted(load_checks().values(), key=_last):
         if fault.operation in check.operations and check not in own and not check.deep:
-            run_one(check, fault.operation, run, outcome)
+            run_one(check, fault.operation, lane, outcome)
             yield
 
 
 @functools.cache
 def _of_resource(operation: str) -> list[tuple[CheckDefinition, str]]:
     """Returns the checks of operations on one kind of resource, each with its operation, own ones first."""
-    return sorted(_checks_of(KINDS[operation]), key=lambda each: each[1] != operation)
+    return sorted(_checks_of(RECORD_KINDS[operation]), key=lambda each: each[1] != operation)
 
 
 def _checks_of(resource: str) -> list[tuple[CheckDefinition, str]]:
     """Returns the checks of operations on one kind of resource, each with its operation."""
-    return [(check, name) for check, name in plan() if KINDS[name] == resource]
+    return [(check, name) for check, name in plan() if RECORD_KINDS[name] == resource]
 
 
 @functools.cache
@@ -222,9 +222,9 @@ def _reference(resource: str) -> Mapping[str, list[tuple[Context, Any]]]:
         answers[ctx.operation].append((ctx, answer))
         return answer
 
-    run = run_on_fault(Changed(value=(("", "finish", keep),)))
+    lane = run_on_fault(Changed(value=(("", "finish", keep),)))
     for check, operation in _checks_of(resource):
-        run_one(check, operation, run, Outcome())
+        run_one(check, operation, lane, Outcome())
     return answers
 
 
@@ -244,7 +244,7 @@ def idle(server: Faulty) -> bool:
         return False
     return all(
         change(server, ctx, usual := _RESULTS[seam](ctx, answer)) == usual
-        for ctx, answer in _reference(KINDS[operation])[operation]
+        for ctx, answer in _reference(RECORD_KINDS[operation])[operation]
     )
 
 
@@ -257,28 +257,28 @@ def _last(check: CheckDefinition) -> int:
     return families.index(family) if family in families else len(families) + (family == "list")
 
 
-def _valid_calls(operation: str, run: Run) -> Iterator[None]:
+def _valid_calls(operation: str, lane: Lane) -> Iterator[None]:
     """Sends the operation's valid call, with every resource that its answer may show."""
     try:
-        fixture = run.account(purpose_of(operation), fresh=True)
+        fixture = lane.account(purpose_of(operation), fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for part in ("destination", "virtual_account"):
                 getattr(fixture, part)
             fixture.create("createWallet")
         call = fixture.call(operation)
-        run.send(run.client(), call, "a valid call")
+        lane.send(lane.client(), call, "a valid call")
         yield
-        run.send(run.client(), call, "the same once more")
-        run.send(run.client(), fixture.call(operation), "another valid call")
+        lane.send(lane.client(), call, "the same once more")
+        lane.send(lane.client(), fixture.call(operation), "another valid call")
     except Inconclusive:
         pass
     yield
 
 
-def run_one(check: CheckDefinition, operation: str, run: Run, outcome: Outcome) -> list[Cell]:
+def run_one(check: CheckDefinition, operation: str, lane: Lane, outcome: Outcome) -> list[Cell]:
     """Runs a check on one operation; adds its cells, or the exception that it raised, to an outcome."""
     try:
-        cells, _ = run_check(check, operation, run)
+        cells, _ = run_check(check, operation, lane)
     except Exception as error:  # A check that a hostile answer makes raise is itself a result here.
         outcome.ledger.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
         return []
@@ -287,8 +287,8 @@ def run_one(check: CheckDefinition, operation: str, run: Run, outcome: Outcome) 
     return cells
 
 
-def _passive(run: Run, outcome: Outcome) -> None:
-    for tally in run.invariants.tallies.values():
+def _passive(lane: Lane, outcome: Outcome) -> None:
+    for tally in lane.invariants.tallies.values():
         if tally.broken and EVERY_RESPONSE not in outcome.ledger.cell(*tally.key).checks:
             outcome.ledger.add(tally.concluded())
 

@@ -21,7 +21,7 @@ from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.contract.schemas import nullable
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 
 from .catalogue import FAULTS, Changed, Fault, Part
 from .rows import MISSING, other, shown_as
@@ -103,7 +103,9 @@ def _constant(value: Any) -> Callable[[Any], Any]:
 
 def in_answers(operation: str) -> Iterator[Bug]:
     """What an operation answers, shown otherwise; not the absence of what is neither required nor sent."""
-    echoed = {path for name in TRAITS if KINDS[name] == KINDS[operation] for path in asked(name)}
+    echoed = {
+        path for name in TRAITS if RECORD_KINDS[name] == RECORD_KINDS[operation] for path in asked(name)
+    }
     for path, (must, _) in answered(operation).items():
         ways = [(f"A member is shown {how}.", showing(path, way)) for how, way in WAYS.items()]
         if must or path in echoed:

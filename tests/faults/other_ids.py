@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.base import PREFIXES
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
 
@@ -129,6 +129,6 @@ def forms(
 
 def of_any_kind(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
     """Returns the resource of an id of any type, as a single table of all resources does."""
-    kinds = dict.fromkeys(KINDS.values())
+    kinds = dict.fromkeys(RECORD_KINDS.values())
     known = any(ctx.store.get(other, identifier) is not None for other in kinds)
     return made_up(ctx, kind, identifier, parent) if known else self.usual()

@@ -8,7 +8,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Listing
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import FILTERS
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 
 from .catalogue import Only, faults, seam, seams
 from .rows import MISSING, each_of, envelope, page, where
@@ -147,7 +147,7 @@ faults["list.pages"] |= {
         "pages",
         lambda ctx, listing: listing.conditions and b"size=" not in ctx.query,
         lambda self, ctx, listing: _pages_of(
-            ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)), listing.size
+            ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx)), listing.size
         ),
         operations=_FILTERED_LONG,
     ),
@@ -227,7 +227,7 @@ def _count_all(self: Any, ctx: Context, listing: Listing) -> int:
     total = self.usual()
     if not total:
         listing.conditions = []
-        total = ctx.store.count(KINDS[ctx.operation], None)
+        total = ctx.store.count(RECORD_KINDS[ctx.operation], None)
         ctx.notes["all"] = True
     return int(total)
 

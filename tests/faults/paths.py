@@ -15,7 +15,7 @@ from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 from conformance.reference.seams.lists import parse_query
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 
 from .authentication import first_organization, waiving
 from .catalogue import SHOWN_LATER, Faulty, faults, of, seam, seams
@@ -173,7 +173,7 @@ class ReadsAtOtherPaths(Elsewhere):
 
     def document(self, ctx: Context) -> Any:
         """Returns the document at a path, or None."""
-        segments, kind = ctx.path.decode().split("/"), KINDS[self.operation]
+        segments, kind = ctx.path.decode().split("/"), RECORD_KINDS[self.operation]
         collection, below = _collection(self.operation), len(segments) > 4
         if self.value == "in a list":
             if segments[-1] != collection:
@@ -191,7 +191,7 @@ class Deletes(Elsewhere):
 
     def served(self, ctx: Context) -> Response | None:
         segments = ctx.path.decode().split("/")
-        record = ctx.store.get(KINDS[self.operation], segments[-1])
+        record = ctx.store.get(RECORD_KINDS[self.operation], segments[-1])
         if ctx.request.method != self.value or segments[-2] != _collection(self.operation) or not record:
             return None
         self.admit(ctx)
@@ -201,7 +201,7 @@ class Deletes(Elsewhere):
 
 def _all(self: Any, ctx: Context) -> Response | None:
     """Lists what all organizations have, at a path of the resources' own."""
-    kind = KINDS[self.operation]
+    kind = RECORD_KINDS[self.operation]
     if ctx.request.method != "GET" or ctx.path.decode() != f"/v1/{_collection(self.operation)}":
         return None
     self.admit(ctx)
@@ -242,7 +242,9 @@ faults["auth.undocumented-reads"] |= {
     "A path whose first id is empty leads to the resources of everybody.": seams(
         {
             "on_unknown_parent": lambda self, ctx, identifier, usual: (
-                {"id": ""} if not identifier and KINDS[ctx.operation] == KINDS[self.operation] else usual()
+                {"id": ""}
+                if not identifier and RECORD_KINDS[ctx.operation] == RECORD_KINDS[self.operation]
+                else usual()
             ),
             "is_under": lambda parent, usual: parent["id"] == "" or usual(),
             "list_parent": lambda ctx, usual: None if "" in ctx.params.values() else usual(),

@@ -12,7 +12,7 @@ from conformance.checks.test_races import KEYS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.reference.context import Context
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
 from tests.support.overrides import nonce_claimed
@@ -122,7 +122,7 @@ def _answer_otherwise(self: Any, ctx: Context) -> None:
             self.usual()
             self.state[self.answer_scope(ctx), ctx.key] = ctx.record
         else:
-            another = {"id": self.new_id(ctx, KINDS[ctx.operation]), "updated": first["updated"] + 1}
+            another = {"id": self.new_id(ctx, RECORD_KINDS[ctx.operation]), "updated": first["updated"] + 1}
             ctx.record = {**first, **another}
 
 
@@ -193,7 +193,7 @@ def _overwrite(self: Any, ctx: Context) -> None:
 
 def _newest(self: Any, ctx: Context) -> None:
     pause()
-    kind, parent = KINDS[ctx.operation], self.parent(ctx)["id"]
+    kind, parent = RECORD_KINDS[ctx.operation], self.parent(ctx)["id"]
     (ctx.record,) = ctx.store.select(kind, parent, newest_first=True, limit=1)
 
 
@@ -272,7 +272,7 @@ faults["create.echo"] |= {
         "create",
         _newest,
         base=NotAtomic,
-        operations=[name for name in KINDS if name not in ("createPayout", "createWallet")],
+        operations=[name for name in RECORD_KINDS if name not in ("createPayout", "createWallet")],
     )
 }
 

@@ -11,7 +11,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT, FIELDS
 from conformance.reference.store import Balance
 
@@ -158,14 +158,14 @@ class StoresWithTheNext(Faulty):
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         known = self.state.get("known")
         if refusal.kind == "invalid_field" and known:
-            record = {**known, **ctx.values, "id": self.new_id(ctx, KINDS[ctx.operation])}
+            record = {**known, **ctx.values, "id": self.new_id(ctx, RECORD_KINDS[ctx.operation])}
             self.state.setdefault("waiting", []).append({**record, "parent": self.parent(ctx)["id"]})
 
     def create(self, ctx: Context) -> None:
         for record in self.state.pop("waiting", []):
             if record.get("is_default"):
                 self.clear_default(ctx)
-            ctx.store.insert(KINDS[ctx.operation], record)
+            ctx.store.insert(RECORD_KINDS[ctx.operation], record)
         super().create(ctx)
         self.state["known"] = ctx.record
 

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 from conformance.world.other_values import other_end
@@ -226,7 +226,7 @@ def _world(ctx: Context) -> Any:
 
 
 def _as_it_is_now(self: Any, ctx: Context, answer: Answer) -> Response:
-    kind = KINDS[ctx.operation]
+    kind = RECORD_KINDS[ctx.operation]
     now = self.resource(ctx, kind, _first(ctx, answer, kind))
     changed = {self.value: now[self.value]} if self.value else now
     return Response.of(answer.status, {**json.loads(answer.body), **changed})

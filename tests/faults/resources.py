@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ANSWERS, BALANCE_MONEY, BODIES, RESOURCES
 from tests.support.overrides import with_document
@@ -160,7 +160,7 @@ faults["read.equals-create"] |= {
     "The read answers another resource of the same account.": seam(
         "success_document",
         lambda self, ctx: self.resource(
-            ctx, kind := KINDS[ctx.operation], ctx.store.select(kind, ctx.account["id"])[0]
+            ctx, kind := RECORD_KINDS[ctx.operation], ctx.store.select(kind, ctx.account["id"])[0]
         ),
     ),
     "A read answers what the last read of another resource answered.": where(

@@ -14,7 +14,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.seams.lists import parse_query
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import OrganizationRow
 from tests.variants.resources import FundsDemanded
 
@@ -287,7 +287,7 @@ faults["tenancy.foreign-parent"] |= {
 def _another(self: Any, ctx: Context, *_: Any) -> Any:
     """Shows the newest resource that is under another parent, with that parent."""
     assert ctx.record is not None
-    newest = ctx.store.select(KINDS[ctx.operation], None, newest_first=True, limit=50)
+    newest = ctx.store.select(RECORD_KINDS[ctx.operation], None, newest_first=True, limit=50)
     ctx.record = next((record for record in newest if record["parent"] != ctx.record["parent"]), ctx.record)
     return self.usual()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 
 from .catalogue import Call, Faulty, Only, Row, by_name, faults, refuse, seam, seams
 from .paging import LONG_LISTS
@@ -225,7 +225,7 @@ class Counts(Faulty):
 
     def counted(self, ctx: Context) -> None:
         parent = (ctx.beneficiary or ctx.account or ctx.customer or {}).get("id")
-        if KINDS[ctx.operation] == KINDS[self.operation] and parent:
+        if RECORD_KINDS[ctx.operation] == RECORD_KINDS[self.operation] and parent:
             self.state[parent] = self.state.get(parent, 0) + 1
 
     def count(self, ctx: Context, listing: Listing) -> int:

@@ -18,7 +18,7 @@ from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.file import build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.runs import run_on
 
 load_tests()
@@ -32,7 +32,7 @@ TARGET = build(
 def explore(judge: Callable[[Examples, int], Any], **more: Any) -> tuple[Examples, list[int]]:
     """Explores integers; returns the judgements and the tried integers."""
     settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
-    examples, tried = Examples(Run(TARGET), "createAccount", "test"), []
+    examples, tried = Examples(Lane(TARGET), "createAccount", "test"), []
 
     def perform(number: int) -> None:
         tried.append(number)
@@ -109,9 +109,9 @@ def test_lanes_draw_what_one_thread_draws() -> None:
     operations = ["createAccount", "createBeneficiary", "listWallets", "updateBeneficiary"] * 2
 
     def statuses(operation: str) -> list[int | None]:
-        run = run_on()
-        assert not [each for each in schema_fuzzing(run, operation, FuzzSettings(5, 20)) if each.violations]
-        return [each.status for each in run.record.values() if each.purpose.startswith("a generated")]
+        lane = run_on()
+        assert not [each for each in schema_fuzzing(lane, operation, FuzzSettings(5, 20)) if each.violations]
+        return [each.status for each in lane.record.values() if each.purpose.startswith("a generated")]
 
     with ThreadPoolExecutor(8) as lanes:
         together = list(lanes.map(statuses, operations))

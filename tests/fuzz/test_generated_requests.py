@@ -18,7 +18,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.wire.messages import to_json
 from conformance.world.case import Case
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on
 from tests.variants.catalogue import VARIANTS
@@ -37,16 +37,16 @@ def settings(seed: int = 1, **more: Any) -> FuzzSettings:
     return FuzzSettings(seed=seed, **{"examples": 20, **more})
 
 
-def fuzzer(run: Run, operation: str) -> Fuzzer:
-    return Fuzzer(Examples(run, operation, "test"))
+def fuzzer(lane: Lane, operation: str) -> Fuzzer:
+    return Fuzzer(Examples(lane, operation, "test"))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_no_false_alarm_and_every_operation_reached(run: Run, operation: str) -> None:
-    cells = schema_fuzzing(run, operation, settings())
+def test_no_false_alarm_and_every_operation_reached(lane: Lane, operation: str) -> None:
+    cells = schema_fuzzing(lane, operation, settings())
     assert {(cell.verdict, cell.broken) for cell in cells} == {(Verdict.NOT_RUN, 0)}, broken(cells)
-    assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
-    assert not [exchange for exchange in run.record.values() if exchange.status == 401]
+    assert not [key for key, tally in lane.invariants.tallies.items() if tally.broken]
+    assert not [exchange for exchange in lane.record.values() if exchange.status == 401]
     assert sum(cell.judged for cell in cells) > 10
 
 
@@ -167,15 +167,15 @@ def test_generated_payouts_go_to_the_payee_of_the_target_file() -> None:
     ("operation", "behaviour"), [("createAccount", UniqueNames), ("createVirtualAccount", UniqueLabels)]
 )
 def test_a_server_may_refuse_a_value_that_comes_again(operation: str, behaviour: type[Behaviour]) -> None:
-    run = run_on(behaviour())
-    assert not broken(schema_fuzzing(run, operation, settings(examples=100)))
-    one = fuzzer(run, operation)
+    lane = run_on(behaviour())
+    assert not broken(schema_fuzzing(lane, operation, settings(examples=100)))
+    one = fuzzer(lane, operation)
     sample = one.fixtures.valid
     assert sample is not None
     twice = Case(operation, "", path=own_path(operation), body=to_json(sample.body))
     one.perform(twice)
     one.perform(twice)
-    sent = [each for each in run.record.values() if "the valid request" in each.purpose][-2:]
+    sent = [each for each in lane.record.values() if "the valid request" in each.purpose][-2:]
     assert [exchange.succeeded for exchange in sent] == [True, True]
     assert sent[0].request_body != sent[1].request_body
 
@@ -186,7 +186,7 @@ def test_changes_through_an_odd_target_are_not_expected() -> None:
     one.perform(plain)
     one.perform(replace(plain, query="x={}", body=b'{"email": "eve@example.com"}'))
     one.perform(replace(plain, body=b'{"title": "Mr"}'))
-    assert list(one.at.run.record.values())[-1].succeeded
+    assert list(one.at.lane.record.values())[-1].succeeded
 
 
 # ---------------------------------------------------------------------- what is not judged
@@ -200,10 +200,10 @@ def test_operation_that_is_never_accepted_is_inconclusive() -> None:
 
 
 def test_absent_operation_is_not_applicable() -> None:
-    run = run_on(payins=False)
-    cells = schema_fuzzing(run, "createPayin", settings())
+    lane = run_on(payins=False)
+    cells = schema_fuzzing(lane, "createPayin", settings())
     assert {cell.verdict for cell in cells} == {Verdict.NOT_APPLICABLE}
-    assert run.sent == 0
+    assert lane.sent == 0
 
 
 def test_server_without_accounts_is_inconclusive() -> None:
@@ -217,6 +217,6 @@ def test_time_is_shared_by_parts_and_workers_and_kept() -> None:
     assert settings(seconds=60.0, workers=2).share() == pytest.approx(120 / parts)
     assert FuzzSettings(1, seconds=60.0).cases > 100_000
     assert FuzzSettings(1, examples=5, seconds=60.0).cases == 5
-    run = run_on()
-    schema_fuzzing(run, "listWallets", FuzzSettings(1, seconds=0.0))
-    assert len(run.record) < 20
+    lane = run_on()
+    schema_fuzzing(lane, "listWallets", FuzzSettings(1, seconds=0.0))
+    assert len(lane.record) < 20

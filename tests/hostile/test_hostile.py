@@ -17,7 +17,7 @@ from conformance.diagnosis.examine import preflight
 from conformance.judge.cells import Cell
 from conformance.target.file import build
 from conformance.wire import answers
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.hostile.modes import MODES, SERVERS, UNUSABLE, Mode
 from tests.hostile.runs import run
 from tests.hostile.server import Hostile, Scale, hostile
@@ -63,28 +63,28 @@ def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
     assert "\n" not in text and text.isprintable()
 
 
-def judged(server: Hostile, timeout: float) -> tuple[Run, list[Cell]]:
+def judged(server: Hostile, timeout: float) -> tuple[Lane, list[Cell]]:
     """Returns the run, and the cells of some checks on a server."""
     limits = {"request_timeout": timeout, "retry_seconds": 0}
-    run = Run(build(server.tables | {"limits": limits}, "hostile"))
-    cells = [cell for check, name in CHECKS for cell in run_check(check, name, run)[0]]
-    return run, cells
+    lane = Lane(build(server.tables | {"limits": limits}, "hostile"))
+    cells = [cell for check, name in CHECKS for cell in run_check(check, name, lane)[0]]
+    return lane, cells
 
 
 @pytest.mark.parametrize("mode", [at(mode) for mode in SERVERS if mode.statuses != UNUSABLE])
 def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
     with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=SMALL) as server:
         # Short only where a server is silent: this machine may be slow.
-        run, cells = judged(server, 0.2 if "--request-timeout" in mode.options else 10.0)
+        lane, cells = judged(server, 0.2 if "--request-timeout" in mode.options else 10.0)
         assert server.elsewhere.requests == []
     assert len(cells) >= len(CHECKS)
-    kept = [len(exchange.response_body) for exchange in run.record.values()]
+    kept = [len(exchange.response_body) for exchange in lane.record.values()]
     assert max(kept) <= answers.MAX_BODY
-    assert all(len(exchange.response_headers) <= 2 * answers.MAX_HEADERS for exchange in run.record.values())
-    broken = {rule for (rule, _), tally in run.invariants.tallies.items() if tally.broken}
+    assert all(len(exchange.response_headers) <= 2 * answers.MAX_HEADERS for exchange in lane.record.values())
+    broken = {rule for (rule, _), tally in lane.invariants.tallies.items() if tally.broken}
     broken |= {cell.rule for cell in cells if cell.verdict.is_violation}
     if mode.statuses == {1}:
-        assert broken or run.lost, "the server is blamed for nothing"
+        assert broken or lane.lost, "the server is blamed for nothing"
     if mode.statuses == {0}:
         assert not broken
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Answer
 from tests.variants.choice import memory, times
 
@@ -253,7 +253,7 @@ class ElementsLost(LoadFault):
     def create(self, ctx: Context) -> None:
         super().create(ctx)
         assert ctx.record is not None
-        if KINDS[ctx.operation] == "virtual_account" and self.met("create") and self.now_and_then():
+        if RECORD_KINDS[ctx.operation] == "virtual_account" and self.met("create") and self.now_and_then():
             memory(self, "lost").setdefault(ctx.record["parent"], set()).add(ctx.record["id"])
 
     def _lacking(self, ctx: Context) -> set[str]:

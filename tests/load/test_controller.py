@@ -19,12 +19,12 @@ from conformance.load.settings import VARIABLE, Settings
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.target.file import Target, build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 
 
 @pytest.fixture
-def target(run: Run) -> Target:
-    return run.target
+def target(lane: Lane) -> Target:
+    return lane.target
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_an_id_that_two_sessions_were_given_is_a_violation(
     first: tuple[str, str],
     second: tuple[str, str],
     verdict: Verdict,
-    run: Run,
+    lane: Lane,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    controller = LoadController(Settings(run.target, str(tmp_path)))
-    create, numbers = run.account().create("createVirtualAccount"), []
+    controller = LoadController(Settings(lane.target, str(tmp_path)))
+    create, numbers = lane.account().create("createVirtualAccount"), []
     for number, (session, origin) in enumerate((first, second), 10**6):
-        record = exchange_record(replace(create, number=number, _read=None), run.redactor)
+        record = exchange_record(replace(create, number=number, _read=None), lane.redactor)
         numbers.append(number)
         resource = CreatedRecord("primary", "createVirtualAccount", str(create.get("id")), "/v1")
         created = Created(resource, session, origin, msgspec.msgpack.encode(record))

@@ -23,7 +23,7 @@ class Worked:
 
     def __init__(self, number: int, functions: dict[str, Callable[[Any], Any]]) -> None:
         self.number, self.functions = number, functions
-        self.run: Any = self
+        self.lane: Any = self
         self.pauses: list[float] = []
         self.busy = False
         self.interrupted = threading.Event()

@@ -23,7 +23,7 @@ from conformance.plugin.session import Interruption, Progress
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import Target, build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
 from tests.variants.hurry import hurried
 from tests.variants.networks import LimitedInFront
@@ -137,13 +137,13 @@ def test_wrong_clock() -> None:
 def test_rate_of_a_limiter_is_learned_and_kept() -> None:
     target, transport = reference()
     with hurried():
-        run = Run(target, LimitedInFront(transport, 2))
+        lane = Lane(target, LimitedInFront(transport, 2))
         # A timestamp that is almost too old may be too old where this machine is slow.
         checks = [each for each in plan({"auth.nonce-replay"}, {"createAccount"}) if not each[0].waits]
-        cells = [cell for check, name in checks for cell in run_check(check, name, run)[0]]
+        cells = [cell for check, name in checks for cell in run_check(check, name, lane)[0]]
     assert {cell.verdict for cell in cells} == {Verdict.PASSED}, cells
-    pace = run.budget.pace
-    assert 1 < pace.overall.rate <= 2 and pace.refused.total() <= 12 < run.sent
+    pace = lane.budget.pace
+    assert 1 < pace.overall.rate <= 2 and pace.refused.total() <= 12 < lane.sent
     assert any("[limits] requests_per_second" in line for line in pace.described())
 
 

@@ -18,8 +18,8 @@ from conformance.plugin.worker import NO_ANSWER, Worker
 from conformance.reference.app import Server
 from conformance.report.causes import causes
 from conformance.wire.messages import Call
+from conformance.world.lane import Lane
 from conformance.world.purposes import AUTHENTICATION
-from conformance.world.run import Run
 from tests.support.in_process import InProcessTransport
 from tests.support.mistakes import NoNonces
 from tests.support.report_samples import exchange
@@ -30,21 +30,21 @@ from tests.variants.hurry import hurried
 
 
 def test_a_failed_check_runs_again_in_accounts_of_its_own() -> None:
-    run = run_on(NoNonces())
-    worker = Worker(run.target, index=0, settings=FuzzSettings(1))
-    worker.run = run
-    shared = run.account(AUTHENTICATION).beneficiary_id
+    lane = run_on(NoNonces())
+    worker = Worker(lane.target, index=0, settings=FuzzSettings(1))
+    worker.lane = lane
+    shared = lane.account(AUTHENTICATION).beneficiary_id
     check = load_checks()["test_nonces.test_nonces_are_used_once"]
     cells, numbers = worker.run_check(check, "getBeneficiary")
     [failed] = [cell for cell in cells if cell.rule == "auth.nonce-replay"]
     assert failed.violations[0].confirmed == "confirmed"
     first, again = (
-        [exchange for number, exchange in run.record.items() if (number > max(numbers)) is later]
+        [exchange for number, exchange in lane.record.items() if (number > max(numbers)) is later]
         for later in (False, True)
     )
     assert any(shared in exchange.call.path for exchange in first)
     assert again and not any(shared in exchange.call.path for exchange in again)
-    assert run.sent == len(run.record)
+    assert lane.sent == len(lane.record)
 
 
 class Starved(httpx.BaseTransport):
@@ -66,10 +66,10 @@ CHECKS = ["test_hostile.test_hostile_headers", "test_resources.test_answers_have
 
 def cells_of(name: str, late: int, workers: int) -> list[Cell]:
     """The cells on answers to reads of balances, after one check and at the end."""
-    run = run_on(transport=lambda server: Starved(server, late))
-    worker = Worker(run.target, index=0, settings=FuzzSettings(1, workers=workers))
-    run.invariants.overdue = worker.run.invariants.overdue
-    worker.run = run
+    lane = run_on(transport=lambda server: Starved(server, late))
+    worker = Worker(lane.target, index=0, settings=FuzzSettings(1, workers=workers))
+    lane.invariants.overdue = worker.lane.invariants.overdue
+    worker.lane = lane
     cells, _ = worker.run_check(load_checks()[name], "getAccountBalances")
     ledgers = [worker.ledger(cells), worker.totals()]
     key = (NO_ANSWER, "getAccountBalances")
@@ -106,10 +106,10 @@ REACHABLE = {
 
 def judged_with(*built: str) -> Ledger:
     """Returns the ledger of a run on a server with these operations."""
-    run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *built)))
-    worker = Worker(run.target, index=0, settings=FuzzSettings(1))
-    worker.run, worker._confirming = run, 0
-    ledger = Ledger.of_catalogue(run.target)
+    lane = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *built)))
+    worker = Worker(lane.target, index=0, settings=FuzzSettings(1))
+    worker.lane, worker._confirming = lane, 0
+    ledger = Ledger.of_catalogue(lane.target)
     for check, operation in plan():
         with hurried():
             found, _ = worker.run_check(check, operation)
@@ -141,16 +141,16 @@ def test_what_was_refused_long_before_is_a_consequence_as_well() -> None:
 
 def test_what_an_absent_operation_left_unjudged_is_known_by_its_answer() -> None:
     """Not by an operation that a reason names."""
-    run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
-    answer = run.send(run.client(), run.account().call("createWallet"), "a wallet")
+    lane = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
+    answer = lane.send(lane.client(), lane.account().call("createWallet"), "a wallet")
     for numbers, cause in (((answer.number,), UNBUILT), ((), "")):
         cell = Cell("list.walk", "listAccounts", unclear=[Unclear("no createWallet", exchanges=numbers)])
-        [explained] = presence.explained(run, [cell.decide()], ())
+        [explained] = presence.explained(lane, [cell.decide()], ())
         assert explained.unclear[0].cause == cause
 
 
-def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:
-    assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
+def test_on_a_server_with_all_operations_none_is_missing(lane: Lane) -> None:
+    assert [operation for operation in OPERATIONS if presence.missing(lane, operation)] == []
 
 
 def test_an_operation_that_succeeded_once_is_not_missing() -> None:

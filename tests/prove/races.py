@@ -19,7 +19,7 @@ from typing import Any
 from conformance.checks import plan
 from conformance.checks.running import run_check
 from conformance.target.file import Target, build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support import windows
 from tests.variants.hurry import hurried
 from tests.variants.serving import several_processes
@@ -85,14 +85,14 @@ def measured(target: Target, rule: str, operation: str, lanes: int, runs: int) -
     hits = sent = 0
     with _beside(target, lanes - 1):
         for _ in range(runs):
-            run = Run(target)
+            lane = Lane(target)
             # Those of requests at once only.
             checks = [check for check, _ in plan({rule}, {operation}) if _races(check.name)]
             # A read that shows a loss is repeated for seconds.
             with hurried():
-                cells = [cell for check in checks for cell in run_check(check, operation, run)[0]]
+                cells = [cell for check in checks for cell in run_check(check, operation, lane)[0]]
             hits += any(cell.violations for cell in cells if cell.rule == rule)
-            sent += run.sent
+            sent += lane.sent
     return hits, sent
 
 
@@ -106,10 +106,10 @@ def _beside(target: Target, lanes: int) -> Iterator[None]:
     over = threading.Event()
 
     def send(number: int) -> None:
-        run = Run(target, first_number=number * 1_000_000)
-        fixture = run.account()
+        lane = Lane(target, first_number=number * 1_000_000)
+        fixture = lane.account()
         while not over.is_set():
-            run.send(run.client(), fixture.call("listVirtualAccounts"), "a request of another lane")
+            lane.send(lane.client(), fixture.call("listVirtualAccounts"), "a request of another lane")
 
     threads = [threading.Thread(target=send, args=(number,)) for number in range(1, lanes + 1)]
     for thread in threads:

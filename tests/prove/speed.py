@@ -24,7 +24,7 @@ from conformance.reference.context import Context
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving import listener
 from conformance.target.file import load
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support import running
 
 #: Timeout of a command in seconds.
@@ -160,7 +160,7 @@ def plain(examples: int) -> float:
     """Returns the requests a second of schemathesis's command line, from the first answer to the last."""
     with tempfile.TemporaryDirectory() as name, served("near", Path(name)) as target:
         loaded, log = load(target, {}), Path(name) / "log"
-        fixture = Run(loaded).account()
+        fixture = Lane(loaded).account()
         ids = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
         (Path(name) / "schemathesis.toml").write_text(
             "[generation]\nwith-security-parameters = false\n[phases.coverage]\nunexpected-methods = []\n"

@@ -27,8 +27,8 @@ from conformance.reference.seed import Seeded, new_server, seed
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
 from conformance.wire.messages import Exchange
+from conformance.world.lane import Lane
 from conformance.world.purposes import PAYOUTS
-from conformance.world.run import Run
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -53,8 +53,8 @@ def test_everything_is_under_the_prefix(path: str, status: int) -> None:
 
 @hurried()
 def test_nonce_is_remembered_as_long_as_its_request_could_be_replayed() -> None:
-    run = run_on()
-    client, listed = run.client(), run.account().call("listAccounts").signed(nonce="a" * 32)
+    lane = run_on()
+    client, listed = lane.client(), lane.account().call("listAccounts").signed(nonce="a" * 32)
     ahead = listed.signed(timestamp=str(int(time.time()) + 300))
     assert client.send(ahead).succeeded
     time.sleep(599)
@@ -63,8 +63,8 @@ def test_nonce_is_remembered_as_long_as_its_request_could_be_replayed() -> None:
     time.sleep(60)
     assert client.send(listed).succeeded
     time.sleep(400)
-    client.send(run.account().call("listAccounts"))
-    transport: Any = run._transport
+    client.send(lane.account().call("listAccounts"))
+    transport: Any = lane._transport
     assert transport.server.store.query("SELECT COUNT(*) FROM nonces")[0][0] == 1
 
 
@@ -99,16 +99,16 @@ def test_processes_agree_on_a_new_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("amount", ["0.01", "1000000000000000000.000000000000000001", "007.50", "3"])
-def test_payouts_move_money_exactly(run: Run, amount: str) -> None:
-    fixture = run.account(PAYOUTS)
+def test_payouts_move_money_exactly(lane: Lane, amount: str) -> None:
+    fixture = lane.account(PAYOUTS)
 
     def paid(amount: str, currency: str = "USD") -> Exchange:
-        body = {**run.samples.payout(*fixture.payee), "amount": amount, "currency": currency}
-        return run.send(fixture.client, fixture.call("createPayout", body), "a payout")
+        body = {**lane.samples.payout(*fixture.payee), "amount": amount, "currency": currency}
+        return lane.send(fixture.client, fixture.call("createPayout", body), "a payout")
 
     made = paid(amount)
     assert (made.get("amount"), made.get("amount_in_usd")) == (amount, amount)
-    shown = run.send(fixture.client, fixture.call("getAccountBalances"), "the balances")
+    shown = lane.send(fixture.client, fixture.call("getAccountBalances"), "the balances")
     [dollars] = [balance for balance in shown.document["balances"] if balance["currency"] == "USD"]
     with localcontext(prec=100):
         moved = Decimal("1" + "0" * 24) - Decimal(dollars["available_balance"])

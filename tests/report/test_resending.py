@@ -19,7 +19,7 @@ from conformance.report.write import write_all
 from conformance.target.file import build
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 from tests.support.running import ROOT, write_target
 
@@ -63,9 +63,9 @@ def test_each_command_gets_the_same_answer(source: str, tmp_path: Path) -> None:
     with served(server) as url:
         tables: dict[str, Any] = target_tables(seeded, url)
         target = build(tables, "a target")
-        run = Run(target)
+        lane = Lane(target)
         sent = {
-            name: run.send(run.client(), call, name)
+            name: lane.send(lane.client(), call, name)
             for name, call in calls(target.primary.customer_id).items()
         }
         numbers = [exchange.number for exchange in sent.values()]

@@ -10,7 +10,7 @@ from conformance.wire.client import Client
 from conformance.wire.messages import Call
 from conformance.wire.transport import Transport
 from conformance.world.common import Common
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.wire import Wire
 
 SECRET = "s\u00e9cret-\u6771"
@@ -30,11 +30,11 @@ def connect(server: Wire, **more: Any) -> Client:
 
 def run_at(
     url: str, limits: dict[str, float] | None = None, budget: Budget | None = None, **more: Any
-) -> Run:
+) -> Lane:
     primary = {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}
     tables = {"base_url": url, "primary": primary, "limits": limits or {}}
     target = build(tables, "test")
-    return Run(target, **{"transport": TRANSPORT, "common": Common(target, budget), **more})
+    return Lane(target, **{"transport": TRANSPORT, "common": Common(target, budget), **more})
 
 
 def list_accounts(target: str = "/v1/customers/cus_1/accounts") -> Call:

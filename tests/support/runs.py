@@ -19,7 +19,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.reference.store import Store
 from conformance.target.file import build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
 
 
@@ -30,7 +30,7 @@ def run_on(
     fill: Callable[[Store, Seeded], object] = lambda store, seeded: None,
     limits: Mapping[str, float] = MappingProxyType({}),
     **features: bool,
-) -> Run:
+) -> Lane:
     """Starts a run against a new server of a behaviour. `fill` creates resources beforehand; `limits` and
     `features` go into the target file."""
     server, seeded = new_server(behaviour, number=1)
@@ -40,16 +40,16 @@ def run_on(
     tables["lists"] = {"array_style": server.behaviour.array_style}
     if features.get("secondary") is False:
         del tables["secondary"]
-    return Run(build(tables, "reference"), transport=transport(server))
+    return Lane(build(tables, "reference"), transport=transport(server))
 
 
-def judged(run: Run, tests: Iterable[tuple[CheckDefinition, str]]) -> Ledger:
+def judged(lane: Lane, tests: Iterable[tuple[CheckDefinition, str]]) -> Ledger:
     """Runs checks, each on an operation; returns the ledger, with the rules of every response."""
-    ledger = Ledger.of_catalogue(run.target)
+    ledger = Ledger.of_catalogue(lane.target)
     for check, operation in tests:
-        for cell in run_check(check, operation, run)[0]:
+        for cell in run_check(check, operation, lane)[0]:
             ledger.add(cell)
-    for tally in run.invariants.tallies.values():
+    for tally in lane.invariants.tallies.values():
         ledger.add(judged_on_answers(tally))
     return ledger
 

@@ -10,7 +10,7 @@ from typing import Any
 from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
 
@@ -27,7 +27,7 @@ class ById(Behaviour):
     column = "id"
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        kind, parent = KINDS[ctx.operation], self.list_parent(ctx)
+        kind, parent = RECORD_KINDS[ctx.operation], self.list_parent(ctx)
         if listing.conditions:
             tail = 0 if self.column == "id" else _HIDDEN - 1
             records = sorted(super().fetch(ctx, listing), key=lambda record: str(record["id"])[tail:])

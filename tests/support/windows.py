@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
 from tests.support.overrides import nonce_claimed
@@ -109,5 +109,5 @@ class NewestWindow(Window):
         super().create(ctx)
         self.wait()
         (ctx.record,) = ctx.store.select(
-            KINDS[ctx.operation], self.parent(ctx)["id"], newest_first=True, limit=1
+            RECORD_KINDS[ctx.operation], self.parent(ctx)["id"], newest_first=True, limit=1
         )

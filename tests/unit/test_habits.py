@@ -11,7 +11,7 @@ import pytest
 from conformance.world.calls import call
 from conformance.world.known_lists import small_list
 from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, Lag
-from conformance.world.run import Account, Run
+from conformance.world.lane import Fixture, Lane
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
@@ -75,13 +75,17 @@ def test_old_writes_are_not_waited_for() -> None:
 
 
 def test_only_what_must_exist_is_asked_for_again() -> None:
-    run = run_on()
-    own, sibling, foreign = run.account(fresh=True), run.account(fresh=True), run.account(owner="secondary")
+    lane = run_on()
+    own, sibling, foreign = (
+        lane.account(fresh=True),
+        lane.account(fresh=True),
+        lane.account(owner="secondary"),
+    )
     beneficiary, other = own.beneficiary_id, sibling.beneficiary_id
 
     def newest(account: str, child: str) -> float:
         ids = {"account_id": account, "beneficiary_id": child}
-        return run.created.newest(call("getBeneficiary", ids), "primary")
+        return lane.created.newest(call("getBeneficiary", ids), "primary")
 
     assert newest(own.account_id, beneficiary) == own.beneficiary.arrived
     assert newest(foreign.account_id, beneficiary) == foreign.account.arrived
@@ -99,7 +103,7 @@ def test_only_what_must_exist_is_asked_for_again() -> None:
         ({"beneficiary_id": "\ud800"}, False),
     ):
         paid = call("createPayout", {"account_id": own.account_id}, named)
-        assert bool(run.created.newest(paid, "primary")) is exists
+        assert bool(lane.created.newest(paid, "primary")) is exists
 
 
 def test_what_commits_late_is_found_and_rested_for() -> None:
@@ -108,21 +112,21 @@ def test_what_commits_late_is_found_and_rested_for() -> None:
 
         commits_behind = 2_000_000
 
-    run = run_on(compose(CommitsSecondsLate))
+    lane = run_on(compose(CommitsSecondsLate))
     with hurried():
-        fixture = run.account(fresh=True)
-        assert run.send(fixture.client, fixture.call("createVirtualAccount"), "at once").succeeded
-        assert 2 <= run.lag.of_writes <= LONGEST
-        sent = run.sent
-        other = run.account(fresh=True)
-        assert run.send(other.client, other.call("createVirtualAccount"), "after a rest").succeeded
-        assert run.sent == sent + 2
+        fixture = lane.account(fresh=True)
+        assert lane.send(fixture.client, fixture.call("createVirtualAccount"), "at once").succeeded
+        assert 2 <= lane.lag.of_writes <= LONGEST
+        sent = lane.sent
+        other = lane.account(fresh=True)
+        assert lane.send(other.client, other.call("createVirtualAccount"), "after a rest").succeeded
+        assert lane.sent == sent + 2
 
 
 def test_what_one_lane_has_waited_for_in_vain_no_other_waits_for() -> None:
     looks: list[int] = []
     first = run_on()
-    lanes = [first, Run(first.target, common=first.common)]
+    lanes = [first, Lane(first.target, common=first.common)]
     with hurried():
         for lane in (*lanes, lanes[0]):
             lane.lag.eventually("listWallets", lambda: looks.append(1), lambda _: False)
@@ -134,7 +138,7 @@ def test_what_one_lane_has_waited_for_in_vain_no_other_waits_for() -> None:
 
 def test_a_list_is_filled_once_for_all_lanes_and_anew_for_a_check_that_is_repeated() -> None:
     first = run_on()
-    lanes = [first, Run(first.target, first._transport, first_number=1_000_001, common=first.common)]
+    lanes = [first, Lane(first.target, first._transport, first_number=1_000_001, common=first.common)]
     with ThreadPoolExecutor() as pool:
         known, same = pool.map(lambda lane: small_list(lane, "listVirtualAccounts"), lanes)
     assert known is same
@@ -145,15 +149,19 @@ def test_a_list_is_filled_once_for_all_lanes_and_anew_for_a_check_that_is_repeat
 
 
 def test_elements_of_other_parents_are_known_by_the_paths_of_their_creates() -> None:
-    run = run_on()
-    own, sibling, foreign = run.account(fresh=True), run.account(fresh=True), run.account(owner="secondary")
-    neighbour = Account(run, account_id=own.account_id)
+    lane = run_on()
+    own, sibling, foreign = (
+        lane.account(fresh=True),
+        lane.account(fresh=True),
+        lane.account(owner="secondary"),
+    )
+    neighbour = Fixture(lane, account_id=own.account_id)
     ids = [each.virtual_account_id for each in (own, sibling, foreign)]
     strangers = {ids[1]: "another account's", ids[2]: "another organization's"}
-    assert run.created.strangers([*ids, "va_unknown"], own.call("listVirtualAccounts")) == strangers
+    assert lane.created.strangers([*ids, "va_unknown"], own.call("listVirtualAccounts")) == strangers
     listing = own.call("listPayoutDestinations")
     destinations = [own.destination_id, neighbour.destination_id]
-    assert run.created.strangers(destinations, listing) == {destinations[1]: "another beneficiary's"}
+    assert lane.created.strangers(destinations, listing) == {destinations[1]: "another beneficiary's"}
     # The same parent, spelled otherwise.
     for target in (listing.target.upper(), listing.target + "/"):
-        assert run.created.strangers(destinations[:1], listing.but(target=target)) == {}
+        assert lane.created.strangers(destinations[:1], listing.but(target=target)) == {}

@@ -11,7 +11,7 @@ from conformance.world import shapes
 
 def test_body_whose_payee_is_lost_leaves_the_check_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server accepted a payout to another payee once, and loses the next such payee."""
-    fixture: Any = SimpleNamespace(run=None)
+    fixture: Any = SimpleNamespace(lane=None)
     monkeypatch.setattr(shapes, "_position", lambda *_: 0)
     monkeypatch.setattr(shapes, "bodies", lambda *_: [])
     with pytest.raises(Inconclusive, match="there is no sample of the shape another beneficiary"):

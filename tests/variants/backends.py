@@ -10,7 +10,7 @@ from typing import Any
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from tests.support.overrides import with_header
 
 from .choice import Usual, choice, demand, memory, move, times, with_members
@@ -111,7 +111,7 @@ def verified_when_paid(self: Behaviour, usual: Usual, ctx: Context) -> None:
 def few_people_in_an_account(self: Behaviour, ctx: Context) -> object:
     """Limits an account to 30 beneficiaries."""
     limited = ctx.operation == "createBeneficiary"
-    return limited and ctx.store.count(KINDS[ctx.operation], self.parent(ctx)["id"]) >= 30
+    return limited and ctx.store.count(RECORD_KINDS[ctx.operation], self.parent(ctx)["id"]) >= 30
 
 
 @demand(seam="check_funds", status=403)

@@ -12,7 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Balance
 from tests.support.overrides import with_document
 
@@ -28,7 +28,7 @@ class _UniqueValues(Behaviour):
     def _claims(self, ctx: Context, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         assert ctx.organization is not None
         for kind, name in sorted({each for fields in stated(self, "unique") for each in fields}):
-            if kind == KINDS[ctx.operation] and values.get(name):
+            if kind == RECORD_KINDS[ctx.operation] and values.get(name):
                 yield (ctx.organization.id, kind, name, str(values[name]))
 
     def check_state(self, ctx: Context) -> None:
@@ -218,7 +218,7 @@ def frozen_when_disabled(self: Behaviour, ctx: Context) -> object:
 def few_of_each(self: Behaviour, ctx: Context) -> object:
     """Limits a beneficiary to 14 destinations, and an account to 14 virtual accounts."""
     limited = ctx.operation in ("createPayoutDestination", "createVirtualAccount")
-    return limited and ctx.store.count(KINDS[ctx.operation], self.parent(ctx)["id"]) >= 14
+    return limited and ctx.store.count(RECORD_KINDS[ctx.operation], self.parent(ctx)["id"]) >= 14
 
 
 @choice("payout.insufficient-funds")

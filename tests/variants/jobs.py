@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
 
 from .choice import Usual, choice, insert, memory, move, times, varied
@@ -111,7 +111,7 @@ def statuses_reviewed(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Puts every third account, destination, virtual account and wallet under review immediately after
     creation."""
     usual(ctx)
-    kind, record = KINDS[ctx.operation], ctx.record
+    kind, record = RECORD_KINDS[ctx.operation], ctx.record
     if record is not None and kind in _REVIEWED and times(self, "statuses reviewed") % 3 == 0:
         move(self, ctx, record, status="inactive" if kind == "payout_destination" else "suspended")
 

@@ -14,7 +14,7 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
-from conformance.world.run import Run
+from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
 
 from .hurry import hurried
@@ -39,14 +39,14 @@ class Judged:
     sent: int
 
 
-def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> Run:
+def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> Lane:
     """Returns a run against a new server of a variant."""
     server, seeded = new_server(variant.behaviour(), clock or variant.clock)
     variant.fill(server.store, seeded)
     transport = InProcessTransport(server)
     tables = target_tables(seeded, "http://variant.test")
     target = build(variant.change(tables) if variant.change else tables, variant.name)
-    return Run(target, variant.wrap(transport) if variant.wrap else transport)
+    return Lane(target, variant.wrap(transport) if variant.wrap else transport)
 
 
 def parts() -> list[tuple[str, str]]:
@@ -63,15 +63,15 @@ def judge(
 ) -> Judged:
     """Runs checks, and parts of explorations, on a variant."""
     with hurried():
-        run = new_run(variant)
-        results = Ledger.of_catalogue(run.target)
+        lane = new_run(variant)
+        results = Ledger.of_catalogue(lane.target)
         for check, operation in checks:
-            for cell in run_check(check, operation, run)[0]:
+            for cell in run_check(check, operation, lane)[0]:
                 results.add(cell)
         for name, part in explored:
-            for cell in EXPLORATIONS[name].judge(run, part, settings or FuzzSettings(1)):
+            for cell in EXPLORATIONS[name].judge(lane, part, settings or FuzzSettings(1)):
                 results.add(cell)
-    tallies = [tally for tally in run.invariants.tallies.values() if tally.broken]
+    tallies = [tally for tally in lane.invariants.tallies.values() if tally.broken]
     blamed = [
         f"{violation.check}: {cell.rule} on {cell.operation}: {violation.sentence}"
         for cell in (*results.with_verdict(*BLAMED), *tallies)
@@ -83,6 +83,6 @@ def judge(
     incurable = [
         (cell.rule, cell.operation, cell.summary)
         for cell in cells
-        if cell.unclear and not cell.decisive.remedy and not missing(run, cell.operation)
+        if cell.unclear and not cell.decisive.remedy and not missing(lane, cell.operation)
     ]
-    return Judged(blamed, inconclusive, incurable, run.sent)
+    return Judged(blamed, inconclusive, incurable, lane.sent)

@@ -12,7 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Condition
 
 from .choice import Usual, choice, demand, stated, varied
@@ -240,7 +240,9 @@ class _Found(Behaviour):
     def create(self, ctx: Context) -> None:
         for equal in stated(self, "equal"):
             names = equal.get(ctx.operation)
-            for other in ctx.store.select(KINDS[ctx.operation], self.parent(ctx)["id"]) if names else ():
+            for other in (
+                ctx.store.select(RECORD_KINDS[ctx.operation], self.parent(ctx)["id"]) if names else ()
+            ):
                 if all(ctx.values.get(name) == other.get(name) for name in names):
                     ctx.record = other
                     return

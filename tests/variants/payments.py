@@ -11,7 +11,7 @@ from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES
 from conformance.reference.context import Context
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
 
 from .choice import Usual, choice, demand, other, stated, varied
@@ -194,7 +194,7 @@ class _Quotas(Behaviour):
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
-        kind = KINDS[ctx.operation]
+        kind = RECORD_KINDS[ctx.operation]
         for quotas in stated(self, "quotas") if ctx.operation.startswith("create") else ():
             most, status = quotas.get(kind, (sys.maxsize, 0))
             if ctx.store.count(kind, self.parent(ctx)["id"]) >= most:

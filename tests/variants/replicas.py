@@ -11,7 +11,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Answer, Condition
 
 from .choice import Usual, choice, memory, other, times, varied
@@ -128,7 +128,7 @@ class ReadsInTurn(Behaviour):
         self._came(ctx)
 
     def _came(self, ctx: Context) -> None:
-        if ctx.record is not None and KINDS[ctx.operation] in ("beneficiary", "virtual_account"):
+        if ctx.record is not None and RECORD_KINDS[ctx.operation] in ("beneficiary", "virtual_account"):
             # Id -> each state, with the time of the change.
             memory(self, "states").setdefault(ctx.record["id"], []).append((ctx.now, ctx.record))
 

@@ -13,7 +13,7 @@ from conformance.contract.operations import OPERATIONS, item_fields, item_status
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.rendering import Rendering
-from conformance.reference.seams.resources import KINDS, Resources
+from conformance.reference.seams.resources import RECORD_KINDS, Resources
 from conformance.reference.seams.validation import Validation
 from conformance.reference.store import Condition
 
@@ -26,7 +26,9 @@ FILTERS = {
 
 #: Kind of resource -> members of its list items (sections 2.4, 2.6, 2.7 and 4.1).
 ITEM_FIELDS = {
-    KINDS[operation]: tuple(name for name, schema in item_fields(operation).items() if "not" not in schema)
+    RECORD_KINDS[operation]: tuple(
+        name for name, schema in item_fields(operation).items() if "not" not in schema
+    )
     for operation in FILTERS
 }
 
@@ -210,7 +212,7 @@ class Lists(Validation, Resources, Rendering):
 
     def count(self, ctx: Context, listing: Listing) -> int:
         """The number of matching elements: list.filters-combine, list.pages, list.empty."""
-        return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), listing.conditions)
+        return ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx), listing.conditions)
 
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
         """The elements of the page: list.walk, list.page-beyond, list.complete."""
@@ -227,7 +229,7 @@ class Lists(Validation, Resources, Rendering):
         """Matching elements, oldest first unless `newest_first`: list.stable; the order is open
         (list.order)."""
         return ctx.store.select(
-            KINDS[ctx.operation],
+            RECORD_KINDS[ctx.operation],
             self.list_parent(ctx),
             listing.conditions,
             newest_first=self.newest_first,
@@ -255,7 +257,7 @@ class Lists(Validation, Resources, Rendering):
 
     def items(self, ctx: Context, listing: Listing) -> list[Mapping[str, Any]]:
         """The rendered elements of the page."""
-        return [self.item(ctx, KINDS[ctx.operation], record) for record in listing.records]
+        return [self.item(ctx, RECORD_KINDS[ctx.operation], record) for record in listing.records]
 
     def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
         """One element: list.item-fields, list.wallet-items, secrets.hidden."""

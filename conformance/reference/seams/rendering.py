@@ -12,14 +12,14 @@ from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.base import Base
-from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Balance
 
 #: Kind of resource -> documented members, of its create, or of the items of a list that none fills.
 _DOCUMENTED = {
-    **{KINDS[name]: item_fields(name) for name, operation in OPERATIONS.items() if operation.is_list},
-    **{KINDS[name]: documented(name) for name, traits in TRAITS.items() if traits.creates},
+    **{RECORD_KINDS[name]: item_fields(name) for name, operation in OPERATIONS.items() if operation.is_list},
+    **{RECORD_KINDS[name]: documented(name) for name, traits in TRAITS.items() if traits.creates},
 }
 
 #: Kind of resource -> documented members other than those of every resource.
@@ -50,7 +50,7 @@ class Rendering(Base):
         assert ctx.record is not None
         if ctx.operation == "getAccountBalances":
             return self.shape(ctx, "account_balances", self.account_balances(ctx, ctx.record))
-        return self.resource(ctx, KINDS[ctx.operation], ctx.record)
+        return self.resource(ctx, RECORD_KINDS[ctx.operation], ctx.record)
 
     def list_document(self, ctx: Context) -> Any:
         """The body of a list; see Lists."""

@@ -15,7 +15,9 @@ from conformance.reference.seams.base import Base, random_text
 from conformance.reference.seams.validation import EXACT, decimal_of
 
 #: operationId -> kind of its resource.
-KINDS = {operation.id: operation.resource.removesuffix("_balances") for operation in OPERATIONS.values()}
+RECORD_KINDS = {
+    operation.id: operation.resource.removesuffix("_balances") for operation in OPERATIONS.values()
+}
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
@@ -40,11 +42,11 @@ class Resources(Base):
     def create(self, ctx: Context) -> None:
         """Creates and stores a resource: format.id-unique, list.complete, read.equals-create."""
         ctx.record = self.new_record(ctx)
-        ctx.store.insert(KINDS[ctx.operation], ctx.record)
+        ctx.store.insert(RECORD_KINDS[ctx.operation], ctx.record)
 
     def new_record(self, ctx: Context) -> Record:
         """The new resource: the fields sent, and those that the server adds."""
-        kind, parent, instant = KINDS[ctx.operation], self.parent(ctx), self.instant(ctx)
+        kind, parent, instant = RECORD_KINDS[ctx.operation], self.parent(ctx), self.instant(ctx)
         return {
             **self.defaults(ctx),
             **self.kept_fields(ctx),

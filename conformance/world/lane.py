@@ -1,4 +1,4 @@
-"""A run and its accounts: what checks work on, created through the API."""
+"""A lane of a run and its fixtures: what checks work on, created through the API."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 Payee = tuple[str, str, str]
 
 
-class Run(Sender):
-    """A lane of a run: what it sends, and the accounts of its checks."""
+class Lane(Sender):
+    """A lane of a run: what it sends, and the fixtures of its checks."""
 
     def account(
         self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False, below: bool = False
-    ) -> Account:
+    ) -> Fixture:
         """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one. Checks that name the same share its contents.
 
@@ -39,10 +39,10 @@ class Run(Sender):
         a beneficiary, so that the shared account will do."""
         primary = self.target.primary
         if purpose.funded and owner == "primary" and primary.funded_account_id is not None:
-            fixture = Account(self, account_id=primary.funded_account_id)
+            fixture = Fixture(self, account_id=primary.funded_account_id)
         else:
             purpose = SHARED if purpose.funded else purpose
-            fixture = Account(
+            fixture = Fixture(
                 self,
                 "primary" if owner == "cousin" else owner,
                 self.account(purpose, owner).account_id if fresh and below else None,
@@ -64,7 +64,7 @@ class Run(Sender):
             self.cache.forget((purpose, owner))
 
 
-class Account:
+class Fixture:
     """An account of one organization and the resources under it, each created on first access.
 
     Access to a resource that the server refuses to create raises Inconclusive, each time.
@@ -72,7 +72,7 @@ class Account:
 
     def __init__(
         self,
-        run: Run,
+        lane: Lane,
         organization: str = "primary",
         account_id: str | None = None,
         customer_id: str | None = None,
@@ -80,21 +80,21 @@ class Account:
         business: bool = False,
         vacant: bool = False,
     ) -> None:
-        self.run = run
+        self.lane = lane
         self._vacant = vacant
         self._business = business
         self._restyle = restyle
-        self.client = run.client(organization)
+        self.client = lane.client(organization)
         #: The customer whose accounts are created and listed.
         self.customer_id = customer_id or self.client.organization.customer_id
         #: Its parts.
         self.cache = Cache()
         self._account_id = account_id
 
-    def seen_by(self, run: Run) -> Account:
+    def seen_by(self, lane: Lane) -> Fixture:
         """Returns the same account, with the same parts, for another lane to send requests to."""
         other = copy.copy(self)
-        other.run, other.client = run, run.client(self.client.organization.name)
+        other.lane, other.client = lane, lane.client(self.client.organization.name)
         return other
 
     # ------------------------------------------------------------------ parts
@@ -103,11 +103,11 @@ class Account:
     @once
     def account(self) -> Exchange:
         """The exchange that created the account: for a `vacant` one, that of an account that a check left."""
-        vacant = self.run.common.vacant
+        vacant = self.lane.common.vacant
         opening = call("createAccount", {"customer_id": self.customer_id}, self.body("createAccount"))
         if self._vacant and (left := vacant.take(self.client.organization.name, opening.path)):
             return left
-        opened = self.run.accept(self.client, opening, "an account to work in")
+        opened = self.lane.accept(self.client, opening, "an account to work in")
         vacant.occupy(opened)
         return opened
 
@@ -119,10 +119,10 @@ class Account:
     @once
     def beneficiary(self) -> Exchange:
         """The exchange that created the beneficiary: of a `business`, where the server accepts one."""
-        fixed = self.run.samples.over("beneficiary").keys()
+        fixed = self.lane.samples.over("beneficiary").keys()
         for more in ({"country_code": "GB"}, {}) if self._business and not BUSINESS.keys() & fixed else ():
             body = changed(self.body("createBeneficiary"), {**BUSINESS, **more})
-            business = self.run.send(
+            business = self.lane.send(
                 self.client, self.call("createBeneficiary", body), "a business, to work on"
             )
             if business.succeeded:
@@ -147,7 +147,7 @@ class Account:
     def payee(self) -> Payee:
         """The payee of a payout that the server accepts: this fixture's own, or that of the target file if
         only that is paid. Tried once in a run."""
-        primary = self.run.target.primary
+        primary = self.lane.target.primary
         opened, vetted = (
             self.cache.find(("account",)),
             primary.beneficiary_id and primary.payout_destination_id,
@@ -155,7 +155,7 @@ class Account:
         funded = str(primary.funded_account_id) in (self._account_id, opened and opened.get("id"))
         if not vetted or not funded:
             return self._own_payee
-        return self.run.common.cache.get("payee", self._vetted_payee) or self._own_payee
+        return self.lane.common.cache.get("payee", self._vetted_payee) or self._own_payee
 
     @property
     def _own_payee(self) -> Payee:
@@ -163,23 +163,23 @@ class Account:
 
     def _vetted_payee(self) -> Payee | None:
         """The payee of the target file, if the server accepts it and refuses this fixture's; else None."""
-        run, primary = self.run, self.run.target.primary
+        lane, primary = self.lane, self.lane.target.primary
         ids = {"account_id": self.account_id, "beneficiary_id": str(primary.beneficiary_id)}
 
         def currency() -> str:
             what = "the destinations of the payee of the target file, for their currency"
             listing = call("listPayoutDestinations", ids)
-            for page in walk(lambda call, _: run.send(self.client, call, what), listing).pages:
+            for page in walk(lambda call, _: lane.send(self.client, call, what), listing).pages:
                 if (own := str(primary.payout_destination_id)) in page.ids:
                     return member(page.exchange, "currency", page.ids.index(own))
             return "USD"
 
         def paid(payee: Payee) -> bool:
-            attempt = self.call("createPayout", run.samples.payout(*payee))
-            return run.send(self.client, attempt, "a payout, to see whether this payee is paid").succeeded
+            attempt = self.call("createPayout", lane.samples.payout(*payee))
+            return lane.send(self.client, attempt, "a payout, to see whether this payee is paid").succeeded
 
         with contextlib.suppress(Inconclusive):
-            run.answering()
+            lane.answering()
             if paid(self._own_payee):
                 return None
         vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency()
@@ -219,11 +219,11 @@ class Account:
         body = self._sample(operation)
         if self._restyle is None:
             return body
-        fixed = {name for sample in self.run.target.samples.values() for name in sample}
+        fixed = {name for sample in self.lane.target.samples.values() for name in sample}
         return {**body, **{name: value for name, value in self._restyle(body).items() if name not in fixed}}
 
     def _sample(self, operation: str) -> dict[str, Any]:
-        samples = self.run.samples
+        samples = self.lane.samples
         match TRAITS[operation].creates:
             case "" if TRAITS[operation].subset_of:
                 return {"note": samples.beneficiary()["note"]}
@@ -236,20 +236,20 @@ class Account:
 
     def bank_account(self) -> dict[str, Any]:
         """A bank account body that the server accepts. Tried once in a run."""
-        create, samples = "createPayoutDestination", self.run.samples
+        create, samples = "createPayoutDestination", self.lane.samples
 
         def choose() -> int:
             with contextlib.suppress(Inconclusive):
                 for index, body in enumerate(samples.bank_accounts()):
                     attempt = call(create, self.ids(create), body)
                     purpose = "bank details, to see whether they are accepted"
-                    if self.run.send(self.client, attempt, purpose).succeeded:
+                    if self.lane.send(self.client, attempt, purpose).succeeded:
                         return index
             return 0
 
         # New account numbers: a server may refuse the same ones twice.
-        return samples.bank_accounts()[self.run.common.cache.get("bank details", choose)]
+        return samples.bank_accounts()[self.lane.common.cache.get("bank details", choose)]
 
     def create(self, operation: str, body: Any = None) -> Exchange:
         """Sends a valid create; raises Inconclusive when the server refuses it."""
-        return self.run.accept(self.client, self.call(operation, body), f"a valid {operation}, to work on")
+        return self.lane.accept(self.client, self.call(operation, body), f"a valid {operation}, to work on")

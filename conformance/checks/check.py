@@ -104,10 +104,12 @@ class Check:
                 break
         return answers
 
-    def eventually(self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "") -> R:
+    def eventually(
+        self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "", first: R | None = None
+    ) -> R:
         """Repeats a look until it is good; returns its result, or the last one (see `Lag.eventually`). The
         operation is that of the check unless given."""
-        return self.lane.lag.eventually(operation or self.operation.id, look, good)
+        return self.lane.lag.eventually(operation or self.operation.id, look, good, first=first)
 
     def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
         """Sends calls simultaneously, those of several organizations by turns. A check of whose races none

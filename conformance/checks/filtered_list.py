@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from conformance.checks.check import Check
@@ -175,15 +175,14 @@ class Filtered:
     def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
         """Repeats a request, after reading the list anew, until its answer is good or no page, as reads may
         lag and statuses change; returns that or the last answer."""
-        answers = itertools.chain([exchange], self._again(exchange))
-        return self.at.eventually(
-            lambda: next(answers), lambda answer: page_of(answer) is None or good(answer)
-        )
 
-    def _again(self, exchange: Exchange) -> Iterator[Exchange]:
-        while True:
+        def again() -> Exchange:
             self.read()
-            yield self.at.send(exchange.call, exchange.purpose)
+            return self.at.send(exchange.call, exchange.purpose)
+
+        return self.at.eventually(
+            again, lambda answer: page_of(answer) is None or good(answer), first=exchange
+        )
 
     def filters(self) -> dict[str, Parameters]:
         """Returns filters to combine, by name; of each kind one matches some elements, others all or none."""

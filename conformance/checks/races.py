@@ -3,6 +3,7 @@ money that they move."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -91,13 +92,17 @@ class Rounds:
 # ---------------------------------------------------------------------- money
 
 
-def settle(at: Check, spoilt: int = 0) -> None:
-    """Waits until balances show what was paid before, as late as they have shown a payment; after the first
-    spoilt round as late as any write must show. Does not wait where payments leave the balances as they
-    are."""
+@contextlib.contextmanager
+def undisturbed(at: Check, spoilt: int = 0) -> Iterator[None]:
+    """Where no other lane pays, once balances show what was paid before: as late as they have shown a
+    payment, after the first spoilt round as late as any write must show; at once where payments leave the
+    balances as they are."""
+    # Others may pay meanwhile.
     late = moves_after(at.lane, at.operation.id)
-    if late is not None:
-        time.sleep(at.lane.lag.within if spoilt == 1 else 2 * late)
+    with at.lane.payers.alone():
+        if late is not None:
+            time.sleep(at.lane.lag.within if spoilt == 1 else 2 * late)
+        yield
 
 
 def countable(at: Check, fixture: Fixture, spoilt: int) -> Call:

@@ -13,7 +13,15 @@ from conformance.checks.hang_ups import RULE, UNDER_WAY, hang_up_and_ask, refuse
 from conformance.checks.idempotent_requests import own_place, refused_for_key
 from conformance.checks.list_judging import judge_whole
 from conformance.checks.members import judge_members, look_for, mismatches
-from conformance.checks.races import Rounds, balances, countable, moved_by_more, not_counted, one_more, settle
+from conformance.checks.races import (
+    Rounds,
+    balances,
+    countable,
+    moved_by_more,
+    not_counted,
+    one_more,
+    undisturbed,
+)
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
@@ -25,7 +33,6 @@ from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
 from conformance.world.calls import call, identifier
 from conformance.world.lane import Fixture
-from conformance.world.payments import moves_after
 
 #: Ends of a connection behind the whole request, by turns.
 _WHOLE = (HangUp.CLOSE, HangUp.RESET, HangUp.HALF_CLOSE)
@@ -73,13 +80,11 @@ def test_caller_hangs_up(at: Check) -> None:
         return
     fixture = at.account() if at.operation.traits.draws_on_funds else own_place(at)
     moved, spoilt = list[Got](), 0
-    moves_after(at.lane, at.operation.id)
     # Payments of others spoil a round, or look like more.
     while spoilt < _ROUNDS and len(moved) - spoilt < _ROUNDS and all(moved):
         request = countable(at, fixture, spoilt)
         # Beside payments of others, the balances would not show what the request takes.
-        with at.lane.payers.alone():
-            settle(at, spoilt)
+        with undisturbed(at, spoilt):
             looks = [balances(at, fixture)]
             if not (sent := _sent_again(at, request, how)):
                 return
@@ -285,15 +290,13 @@ def _judge_payouts(at: Check, latency: float) -> None:
     fixture, wrong, whole, spoilt = at.account(), list[tuple[float, str, list[Exchange]]](), False, 0
     # What comes first creates its payee.
     fixture.call(at.operation.id)
-    moves_after(at.lane, at.operation.id)
     what = "payouts whose caller hung up, and their keys and bodies again: the money of each moves once"
     sent: list[Exchange] = []
     rounds = Rounds(at, 1)
     for number in rounds:
         counts = list[int | None]()
         payouts = [countable(at, fixture, spoilt) for _ in range(PARTS + 1)]
-        with at.lane.payers.alone():
-            settle(at, spoilt)
+        with undisturbed(at, spoilt):
             look = balances(at, fixture)
             single = at.accept(payouts.pop(), "a payout, answered")
             after = balances(at, fixture, look, single.call)

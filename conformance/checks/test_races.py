@@ -12,7 +12,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.list_judging import judge_single_page, shows_all
 from conformance.checks.members import look_for, not_its_own
-from conformance.checks.races import Rounds, balances, countable, moved_by_more, one_more, settle
+from conformance.checks.races import Rounds, balances, countable, moved_by_more, one_more, undisturbed
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
@@ -27,7 +27,6 @@ from conformance.world.calls import call, identifier
 from conformance.world.creations import creations
 from conformance.world.lane import Fixture
 from conformance.world.other_values import other_end
-from conformance.world.payments import moves_after
 from conformance.world.samples import marker
 from conformance.world.sender import refusal_of_valid
 
@@ -102,9 +101,7 @@ def test_one_key(at: Check) -> None:
         request = countable(at, fixture, spoilt)
         if at.operation.traits.moves_money:
             # Beside payments of others, the balances would not show what these requests take.
-            moves_after(at.lane, at.operation.id)
-            with at.lane.payers.alone():
-                settle(at, spoilt)
+            with undisturbed(at, spoilt):
                 looks = [balances(at, fixture)]
                 answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
                 if _judge_answers(at, rule, request, answers) is None:

@@ -6,7 +6,6 @@ customer's accounts.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -77,9 +76,6 @@ def added(lane: Lane, operation: str, items: Iterable[Mapping[str, Any]], known:
 #: Remedy for a list that is too long to read.
 FEWER_ACCOUNTS = "Name a customer with fewer accounts: [primary] customer_id."
 
-#: Seconds before each read for new accounts, as a list may be eventually consistent.
-_LOOKS_FOR_NEW = (0.0, 0.3, 2.0, 3.0)
-
 #: Pages read for new accounts beyond the one that was the last, at most.
 _LAST_PAGES = 2
 
@@ -107,22 +103,22 @@ def _detect_end(send: Send, fixture: Fixture) -> str:
     def look(number: int, purpose: str) -> Page | None:
         return page_of(send(fixture.call("listAccounts").with_query(query(number, MAX_SIZE)), purpose))
 
-    before = look(1, "one account, for the number of all")
-    if before is None or before.total is None:
+    first = look(1, "one account, for the number of all")
+    if first is None or (before := first.total) is None:
         return ""
     created = {str(fixture.create("createAccount").get("id")) for _ in range(_CREATED)}
-    for pause in _LOOKS_FOR_NEW:
-        time.sleep(pause)
+
+    def end() -> str | None:
         first = look(1, "the first accounts, to see whether new ones are first")
         if first is None or first.total is None:
-            return ""
-        if created <= set(first.ids[: max(0, first.total - before.total)]):
+            return None
+        if created <= set(first.ids[: max(0, first.total - before)]):
             return "start"
         ids: list[str] = []
-        begin = before.total // MAX_SIZE + 1
+        begin = before // MAX_SIZE + 1
         for number in range(begin, min(pages_of(first.total, MAX_SIZE), begin + _LAST_PAGES) + 1):
             page = look(number, "the last accounts, to see whether new ones are last")
             ids += page.ids if page else []
-        if created <= set(ids[before.total % MAX_SIZE :]):
-            return "end"
-    return ""
+        return "end" if created <= set(ids[before % MAX_SIZE :]) else ""
+
+    return fixture.lane.lag.eventually("new accounts of listAccounts", end, lambda where: where != "") or ""

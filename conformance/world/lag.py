@@ -52,17 +52,23 @@ class Lag:
         look: Callable[[], T],
         good: Callable[[T], bool],
         *,
+        first: T | None = None,
         in_vain: int = MOST_IN_VAIN,
         until: float | None = None,
     ) -> T:
-        """Reads with back-off until the result is good or time is up; returns the last result.
+        """Reads with back-off until the result is good or time is up; returns the last result. `first` is the
+        result of a read that was made already.
 
         After `in_vain` failed waits for the operation, of any run of the process, reads for twice its longest
         delay only, once if it has shown none; once only as well after `until` in Unix seconds, local clock,
         when a write must show. Waits for a resource to exist are counted apart: an effect that never shows
         says nothing of them.
         """
-        wait, result, begun = (operation, good is exists), look(), time.monotonic()
+        wait, result, begun = (
+            (operation, good is exists),
+            look() if first is None else first,
+            time.monotonic(),
+        )
         enough = 2 * self._delays.get(operation, 0.0) if self._in_vain[wait] >= in_vain else math.inf
         if good(result):
             return result

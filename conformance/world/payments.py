@@ -19,7 +19,6 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.cache import once_for_all_lanes
-from conformance.world.lag import PAUSES
 from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import SHARED, purpose_of
 
@@ -81,8 +80,8 @@ class PayoutRounds:
         self._fixture, self._pause = fixture, pause
         self._look = fixture.call("getAccountBalances")
         self._held = contextlib.ExitStack()
-        #: Longest time in seconds until the balances showed payouts; None while that is not known.
-        self._lag: float | None = None
+        #: Seconds until the balances showed the first payout; 0 for at once.
+        self._late = 0.0
         #: Rounds that lost amounts, and the number of those in which the balance moved in another way.
         self._lossy: list[list[Exchange]] = []
         self._disturbed = 0
@@ -111,7 +110,7 @@ class PayoutRounds:
         self._send = send
         if self.still is None:
             late = moves_after(self._fixture.lane, "createPayout")
-            self.still, self._lag = late is None, late or None
+            self.still, self._late = late is None, late or 0.0
         if not self.still:
             self._held.enter_context(self._fixture.lane.payers.alone())
         calls = [self._fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
@@ -120,9 +119,9 @@ class PayoutRounds:
         # What comes late of an earlier round moves the balance in this one.
         before = self._last or self._send(self._look, "the balances before payouts")
         single = [self._send(payout, "one payout after the other") for payout in calls[:SINGLE]]
-        between = self._shown(before, single)
+        between = self._read_after(before, single)
         together = list(at_once(calls[SINGLE:], "payouts at once"))
-        self._last = self._shown(between, together)
+        self._last = self._read_after(between, together)
         return [before, *single, between, *together, self._last]
 
     def take(self, turn: list[Exchange]) -> bool:
@@ -157,7 +156,7 @@ class PayoutRounds:
         if self._disturbed > 1:
             self._pause(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
         self._held.enter_context(self._fixture.lane.payers.alone())
-        time.sleep(longest / 4 if self._lag is None else 2 * self._lag)
+        time.sleep(2 * self._late or longest / 4)
 
     def _confirm(self) -> None:
         """Waits for a late read; nothing is to be judged if it shows what seemed lost."""
@@ -168,24 +167,13 @@ class PayoutRounds:
             self.judged, self.unclear = [], "the balances show payouts too late"
         self._lossy = []
 
-    def _shown(self, before: Exchange, payouts: list[Exchange]) -> Exchange:
+    def _read_after(self, before: Exchange, payouts: list[Exchange]) -> Exchange:
         """Reads the balances until they show the payouts, or time is up; returns the last read."""
-        begun, pauses = time.monotonic(), iter(PAUSES)
-        while True:
-            after = self._send(self._look, "the balances after payouts")
-            passed, stays = time.monotonic() - begun, unmoved(before, after)
-            if shown_whole(before, payouts, after):
-                if not stays:
-                    self._lag = max(passed, self._lag or 0.0)
-                return after
-            longest = self._fixture.lane.lag.within
-            if self.still:
-                longest = 0.0
-            elif self._lag is not None:
-                longest = min(longest, 2 * self._lag + _AT_ONCE)
-            elif stays:
-                longest = _AT_ONCE
-            if passed >= longest:
-                return after
-            # Not a pause, in which other checks run: they would wait for this one to end.
-            time.sleep(next(pauses, PAUSES[-1]))
+        longest = 2 * self._late + _AT_ONCE if self._late else self._fixture.lane.lag.within
+        # No pause of a lane, in which other checks run: they would wait for this one to end.
+        return self._fixture.lane.lag.eventually(
+            "the balances after payouts",
+            lambda: self._send(self._look, "the balances after payouts"),
+            lambda after: shown_whole(before, payouts, after),
+            until=time.time() + (0.0 if self.still else longest),
+        )

@@ -264,9 +264,12 @@ class Sender:
         until = self._keys.get(_key(first), 0.0) + self.lag.within
         if until < time.time():
             return first
-        looks = itertools.chain([first], iter(lambda: self._once(client, call, purpose), None))
         return self.lag.eventually(
-            REPLAYS, lambda: next(looks), lambda answer: not _in_progress(answer), until=until
+            REPLAYS,
+            lambda: self._once(client, call, purpose),
+            lambda answer: not _in_progress(answer),
+            first=first,
+            until=until,
         )
 
     def _once(self, client: Client, call: Call, purpose: str) -> Exchange:
@@ -304,11 +307,11 @@ class Sender:
         """Repeats a call until its answer is good, or what it names must show. An operation that never
         succeeded is waited for once."""
         operation, newest = str(first.operation), self.created.newest(first.call, first.organization)
-        looks = itertools.chain([first], iter(again, None))
         last = self.lag.eventually(
             operation,
-            lambda: next(looks),
+            again,
             good,
+            first=first,
             in_vain=MOST_IN_VAIN if operation in self.succeeded else 1,
             until=newest + self.lag.within,
         )

@@ -13,7 +13,7 @@ from conformance.contract.timestamps import http_date
 from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
 from conformance.world.corpora.ids import INHERITED
-from tests.support.overrides import with_header
+from tests.support.overrides import Usual, with_header
 
 from .catalogue import Call, Row, faults, refuse, seam, seams, wrong
 from .rows import each_of, refusing, skipping, where
@@ -46,7 +46,10 @@ def signed_parts(behaviour: Any, ctx: Context) -> tuple[bytes, ...]:
 def waiving(test: Call | None = None, **options: Any) -> Row:
     """Makes a row that serves unauthenticated requests for which a test holds, by default the kind."""
     return where(
-        "authenticate", test, lambda ctx: setattr(ctx, "organization", first_organization(ctx)), **options
+        "authenticate",
+        test,
+        lambda self, usual, ctx: setattr(ctx, "organization", first_organization(ctx)),
+        **options,
     )
 
 
@@ -55,22 +58,22 @@ faults["auth.accepts-valid"] |= {
     "A nonce must be of another form.": seam(
         "nonce_well_formed",
         each={
-            "a UUID with hyphens": lambda nonce: "-" in nonce,
-            "small letters": lambda nonce: nonce == nonce.lower(),
-            "longer than 32 characters": lambda nonce: len(nonce) > 32,
+            "a UUID with hyphens": lambda self, usual, ctx, nonce: "-" in nonce,
+            "small letters": lambda self, usual, ctx, nonce: nonce == nonce.lower(),
+            "longer than 32 characters": lambda self, usual, ctx, nonce: len(nonce) > 32,
         },
     ),
-    "A nonce is signed in small letters.": seam("signed_nonce", lambda usual: usual().lower()),
-    "A timestamp is read as milliseconds.": seam("parse_timestamp", lambda usual: usual() // 1000),
+    "A nonce is signed in small letters.": seam("signed_nonce", lambda self, usual, *_: usual().lower()),
+    "A timestamp is read as milliseconds.": seam("parse_timestamp", lambda self, usual, *_: usual() // 1000),
     "The signature is computed over the path without /v1.": seam(
-        "signed_target", lambda ctx: ctx.request.target.removeprefix(b"/v1")
+        "signed_target", lambda self, usual, ctx: ctx.request.target.removeprefix(b"/v1")
     ),
     "The signature is computed over parts that newlines separate.": seam(
-        "signature_string", lambda self, ctx: b"\n".join(signed_parts(self, ctx))
+        "signature_string", lambda self, usual, ctx: b"\n".join(signed_parts(self, ctx))
     ),
     "The signature must be in another form.": seam(
         "signatures_equal",
-        lambda expected, presented, value: value(expected) == presented,
+        lambda self, usual, ctx, expected, presented: self.value(expected) == presented,
         each={
             "base64": lambda expected: base64.b64encode(bytes.fromhex(expected)).decode(),
             "upper-case hexadecimal": str.upper,
@@ -78,7 +81,7 @@ faults["auth.accepts-valid"] |= {
     ),
     "A nonce counts as used where only a part of it was.": seam(
         "claim_nonce",
-        lambda ctx, nonce, value, usual: usual(ctx, nonce[value]),
+        lambda self, usual, ctx, nonce: usual(ctx, nonce[self.value]),
         each={
             "the first half": slice(0, 16),
             "the last half": slice(16, None),
@@ -100,7 +103,7 @@ def misses(*ways: str) -> Row:
     return where(
         "check_headers_present",
         missing,
-        lambda value: refuse(value[1]),
+        lambda self, *_: refuse(self.value[1]),
         each=each_of(signing.HEADERS, wrong("401 authentication_error missing_headers", *ways)),
     )
 
@@ -120,9 +123,9 @@ def _bearer(ctx: Context) -> str | None:
     return _token(ctx) if ctx.header(b"x-signature") is None else None
 
 
-def _elsewhere(self: Any, ctx: Context, name: str) -> Any:
+def _elsewhere(self: Any, usual: Usual, ctx: Context, name: str) -> Any:
     """Reads another place if a header is missing."""
-    value, (missing, elsewhere) = self.usual(), self.value
+    value, (missing, elsewhere) = usual(), self.value
     return elsewhere(ctx) if value is None and name == missing else value
 
 
@@ -133,15 +136,17 @@ def _has(ctx: Context, *names: str) -> bool:
 
 faults["auth.missing-header"] |= {
     "A request without this header needs no authentication.": waiving(
-        lambda ctx, value: not _has(ctx, value), each=signing.HEADERS
+        lambda self, ctx: not _has(ctx, self.value), each=signing.HEADERS
     ),
     "A request with none of the four headers needs no authentication.": waiving(
-        lambda ctx: not _has(ctx, *signing.HEADERS), also=("auth.bearer-only",)
+        lambda self, ctx: not _has(ctx, *signing.HEADERS), also=("auth.bearer-only",)
     ),
     "A cookie that an earlier answer has set does instead of missing headers.": seams(
         {
-            "finish": lambda response, usual: with_header(usual(), b"set-cookie", b"sid=1; Path=/; HttpOnly"),
-            "authenticate": lambda ctx, usual: (
+            "finish": lambda self, usual, ctx, response: with_header(
+                usual(), b"set-cookie", b"sid=1; Path=/; HttpOnly"
+            ),
+            "authenticate": lambda self, usual, ctx: (
                 setattr(ctx, "organization", first_organization(ctx))
                 if ctx.header(b"cookie") == "sid=1" and not _has(ctx, signing.SIGNATURE)
                 else usual()
@@ -149,7 +154,7 @@ faults["auth.missing-header"] |= {
         }
     ),
     "The API key alone does instead of the four headers.": waiving(
-        lambda ctx: ctx.store.organization(_key(ctx)) and not _has(ctx, *signing.HEADERS[1:]),
+        lambda self, ctx: ctx.store.organization(_key(ctx)) and not _has(ctx, *signing.HEADERS[1:]),
         also=("auth.bearer-only",),
     ),
     "A missing header is answered with another type or code.": misses(
@@ -182,7 +187,7 @@ faults["auth.missing-header-status"] |= {
 
 faults["auth.empty-header"] |= {
     "A request in which this header is empty needs no authentication.": waiving(
-        lambda ctx, value: ctx.header(value.lower().encode()) == "", each=signing.HEADERS
+        lambda self, ctx: ctx.header(self.value.lower().encode()) == "", each=signing.HEADERS
     )
 }
 
@@ -190,9 +195,9 @@ faults["auth.empty-header"] |= {
 faults["auth.header-case"] |= {
     "A header is found under the documented spelling of its name and under no, or one, other.": skipping(
         "authentication_header",
-        lambda ctx, name, value: (
-            name == value[0]
-            and not any(key.decode() in (name, value[1](name)) for key, _ in ctx.request.headers)
+        lambda self, ctx, name: (
+            name == self.value[0]
+            and not any(key.decode() in (name, self.value[1](name)) for key, _ in ctx.request.headers)
         ),
         each=each_of(signing.HEADERS, {"documented": str, "upper": str.upper, "lower": str.lower}),
     )
@@ -210,7 +215,7 @@ KEYED_BY_MEMBERS = tuple(
 faults["auth.unknown-key"] |= {
     "An unknown key counts as that of the organization whose secret the request is signed with.": seam(
         "on_unknown_key",
-        lambda self, ctx, usual: (
+        lambda self, usual, ctx: (
             next(
                 (
                     one
@@ -223,12 +228,12 @@ faults["auth.unknown-key"] |= {
         ),
     ),
     "A request with an unknown key needs no signature.": waiving(
-        lambda ctx: _key(ctx) and ctx.store.organization(_key(ctx)) is None
+        lambda self, ctx: _key(ctx) and ctx.store.organization(_key(ctx)) is None
     ),
     "A key that resembles a known one is taken for it.": seam(
         "find_organization",
-        lambda ctx, api_key, value, usual: next(
-            (one for one in _organizations(ctx) if value(api_key, one.api_key)), usual()
+        lambda self, usual, ctx, api_key: next(
+            (one for one in _organizations(ctx) if self.value(api_key, one.api_key)), usual()
         ),
         each={
             "prefix": lambda key, known: len(key) > 8 and known.startswith(key),
@@ -241,8 +246,8 @@ faults["auth.unknown-key"] |= {
 faults["auth.unknown-key-status"] |= {
     "An API key that is the name of a member of all objects is known, with an empty secret.": where(
         "find_organization",
-        lambda api_key: api_key in INHERITED,
-        lambda api_key: OrganizationRow("", api_key, ""),
+        lambda self, ctx, api_key: api_key in INHERITED,
+        lambda self, usual, ctx, api_key: OrganizationRow("", api_key, ""),
         operations=KEYED_BY_MEMBERS,
     ),
     "An unknown key is refused with another status.": refusing(
@@ -257,19 +262,19 @@ faults["auth.bearer-only"] |= {
         each={"beside the other three headers": (signing.API_KEY, _token)},
         operations=list(OPERATIONS)[1::2],
     ),
-    "Any bearer token does instead of the four headers.": waiving(lambda ctx: _bearer(ctx) is not None),
+    "Any bearer token does instead of the four headers.": waiving(lambda self, ctx: _bearer(ctx) is not None),
     "The API key as bearer token does instead of the four headers.": waiving(
-        lambda ctx: ctx.store.organization(_bearer(ctx) or "") is not None
+        lambda self, ctx: ctx.store.organization(_bearer(ctx) or "") is not None
     ),
     "A bearer token does instead of the signature, beside the other three headers.": waiving(
-        lambda ctx: (
+        lambda self, ctx: (
             _bearer(ctx) is not None
             and all(_has(ctx, name) for name in signing.HEADERS if name != signing.SIGNATURE)
         )
     ),
     "A bearer token is refused, but not as missing headers.": refusing(
         "check_headers_present",
-        test=lambda ctx: _bearer(ctx) is not None,
+        test=lambda self, ctx: _bearer(ctx) is not None,
         each=wrong(
             "401 authentication_error missing_headers",
             *("invalid_token", "permission_error", "400 validation_error bearer_not_supported"),

@@ -46,10 +46,12 @@ def elsewhere(ctx: Context, record: Record) -> list[Record]:
 
 #: Kind of beneficiary -> its test.
 BENEFICIARIES: dict[str, Call] = {
-    "of a disabled one": lambda record: record["status"] == "disabled",
-    "of a business": lambda record: record["beneficiary_type"] == "business",
-    "of one that has destinations": lambda ctx, record: ctx.store.select("payout_destination", record["id"]),
-    "of one that was paid": lambda ctx, record: paid(ctx, "beneficiary_id", record),
+    "of a disabled one": lambda self, ctx, record, *_: record["status"] == "disabled",
+    "of a business": lambda self, ctx, record, *_: record["beneficiary_type"] == "business",
+    "of one that has destinations": lambda self, ctx, record, *_: ctx.store.select(
+        "payout_destination", record["id"]
+    ),
+    "of one that was paid": lambda self, ctx, record, *_: paid(ctx, "beneficiary_id", record),
 }
 
 
@@ -57,8 +59,8 @@ def kept_by_each(**options: Any) -> Row:
     """Makes a row of several processes that answer in turn, each with the beneficiary it has read first."""
     return stale(
         "find",
-        lambda self, identifier: (turn(self) % self.value, identifier),
-        lambda ctx, kind: kind == "beneficiary" and ctx.operation == "getBeneficiary",
+        lambda self, ctx, kind, identifier: (turn(self) % self.value, identifier),
+        lambda self, ctx, kind, *_: kind == "beneficiary" and ctx.operation == "getBeneficiary",
         everywhere=True,
         **options,
     )
@@ -108,10 +110,10 @@ faults["beneficiary.destinations"] |= {
     ),
     "Destinations of a beneficiary show is_default as it was when they were created.": seams(
         {
-            "create_destination": lambda self, ctx, usual: (
+            "create_destination": lambda self, usual, ctx: (
                 usual() or self.state.update({ctx.record["id"]: ctx.record.get("is_default")})
             ),
-            "destinations": lambda self, ctx, usual: [
+            "destinations": lambda self, usual, ctx, *_: [
                 {**each, "is_default": self.state.get(each["id"])} if self.here(ctx) else each
                 for each in usual()
             ],
@@ -121,40 +123,41 @@ faults["beneficiary.destinations"] |= {
     ),
     "Only so many of the destinations are embedded.": seam(
         "destinations",
-        lambda value, usual: usual()[:value],
+        lambda self, usual, *_: usual()[: self.value],
         operations=("getBeneficiary", "updateBeneficiary"),
         each=(20, 50, 100),
     ),
     "payout_destinations does not hold the beneficiary's destinations, each once.": seam(
         "destinations",
         each={
-            "none": list,
-            "the first": lambda usual: usual()[:1],
-            "the last": lambda usual: usual()[-1:],
-            "twice": lambda usual: usual() + usual()[:1],
-            "defaults": lambda usual: [item for item in usual() if item["is_default"]],
+            "none": lambda *_: [],
+            "the first": lambda self, usual, *_: usual()[:1],
+            "the last": lambda self, usual, *_: usual()[-1:],
+            "twice": lambda self, usual, *_: usual() + usual()[:1],
+            "defaults": lambda self, usual, *_: [item for item in usual() if item["is_default"]],
         },
     ),
     "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
-        "destinations", lambda ctx, usual: [shown for each in neighbours(ctx) for shown in usual(ctx, each)]
+        "destinations",
+        lambda self, usual, ctx, *_: [shown for each in neighbours(ctx) for shown in usual(ctx, each)],
     ),
     "A destination of a beneficiary shows no mask.": document.changes(
         each_of(inside("payout_destinations", "iban_masked wallet_address_masked"), [None])
     ),
     "Destinations of some kind are not among those of their beneficiary.": seam(
         "destinations",
-        lambda ctx, record, value, usual: [
+        lambda self, usual, ctx, record: [
             shown
             for shown, stored in zip(
                 usual(), ctx.store.select("payout_destination", record["id"]), strict=True
             )
-            if not value(stored)
+            if not self.value(stored)
         ],
         each=OF_DESTINATIONS,
     ),
     "A beneficiary's new country becomes that of its destinations.": after(
         "write_beneficiary",
-        lambda ctx, record: [
+        lambda self, ctx, record: [
             ctx.store.update({**each, "country": record["country_code"]})
             for each in ctx.store.select("payout_destination", record["id"])
         ],
@@ -174,8 +177,8 @@ def _moved(self: Any, ctx: Context, record: Record) -> dict[str, Any]:
 faults["beneficiary.disable"] |= {
     "A PATCH or a disable saves all fields as they were when it read the beneficiary.": seams(
         {
-            "changes": lambda ctx: ctx.operation in ("updateBeneficiary", "disableBeneficiary"),
-            "slow": lambda self, ctx: ctx.operation == self.value,
+            "changes": lambda self, usual, ctx: ctx.operation in ("updateBeneficiary", "disableBeneficiary"),
+            "slow": lambda self, usual, ctx: ctx.operation == self.value,
         },
         base=KeepsOneDocument,
         each=("updateBeneficiary", "disableBeneficiary"),
@@ -183,33 +186,33 @@ faults["beneficiary.disable"] |= {
     "A disabled beneficiary can no longer be read.": refusing(
         "show_beneficiary",
         "missing_child",
-        lambda ctx: ctx.beneficiary["status"] == "disabled",
+        lambda self, ctx: ctx.beneficiary["status"] == "disabled",
         everywhere=True,
     ),
     "Each process keeps the beneficiary it has read first.": kept_by_each(each={"two": 2}),
     "Disabling a second time leads to another status.": after(
         "disable_beneficiary",
-        lambda ctx, value: (show(ctx, {"status": value}), store(ctx, {})),
-        lambda ctx: ctx.beneficiary["status"] == "disabled",
+        lambda self, ctx: (show(ctx, {"status": self.value}), store(ctx, {})),
+        lambda self, ctx: ctx.beneficiary["status"] == "disabled",
         each=("active", "inactive"),
     ),
     "Disabling is answered, or stored, otherwise.": after(
         "disable_beneficiary",
         None,
         each={
-            "a later read shows the old status": lambda ctx: store(ctx, {"status": "active"}),
-            "its answer shows the old status": lambda ctx: show(ctx, {"status": "active"}),
-            "a later read shows the old updated": lambda ctx: store(
+            "a later read shows the old status": lambda self, ctx: store(ctx, {"status": "active"}),
+            "its answer shows the old status": lambda self, ctx: show(ctx, {"status": "active"}),
+            "a later read shows the old updated": lambda self, ctx: store(
                 ctx, {"updated": ctx.beneficiary["updated"]}
             ),
-            "all of the account are disabled": lambda ctx: store(
+            "all of the account are disabled": lambda self, ctx: store(
                 ctx, {"status": "disabled"}, neighbours(ctx)
             ),
         },
     ),
     "Disabling a beneficiary disables another one, too.": before(
         "disabled",
-        lambda ctx, record, value: store(ctx, {"status": "disabled"}, value(ctx, record)),
+        lambda self, ctx, record: store(ctx, {"status": "disabled"}, self.value(ctx, record)),
         each={"made afterwards": lambda ctx, record: neighbours(ctx)[-1:], "in another account": elsewhere},
     ),
     "Disabling changes another member, too.": adding("disabled", _moved, each=("verified", "created")),
@@ -219,10 +222,10 @@ faults["beneficiary.disable"] |= {
         each=("note", "title", "phone", "status"),
     ),
     "Disabling leads to another status.": adding(
-        "disabled", lambda value: {"status": value}, each=("active", "inactive")
+        "disabled", lambda self, *_: {"status": self.value}, each=("active", "inactive")
     ),
     "Disabling a second time empties the note.": adding(
-        "disabled", {"note": None}, lambda record: record["status"] == "disabled"
+        "disabled", {"note": None}, lambda self, ctx, record: record["status"] == "disabled"
     ),
     "A beneficiary of some kind cannot be disabled.": refusing(
         "disabled",
@@ -230,12 +233,14 @@ faults["beneficiary.disable"] |= {
         None,
         each={
             **{kind: BENEFICIARIES[kind] for kind in [*BENEFICIARIES][1:]},
-            "changed before": lambda record: record["updated"] != record["created"],
-            "without title and tax id": lambda record: says(record, "no title, no tax_id"),
+            "changed before": lambda self, ctx, record: record["updated"] != record["created"],
+            "without title and tax id": lambda self, ctx, record: says(record, "no title, no tax_id"),
         },
     ),
 }
 
 faults["beneficiary.disable-moves-updated"] |= {
-    "Disabling leaves updated as it was.": adding("disabled", lambda record: {"updated": record["updated"]})
+    "Disabling leaves updated as it was.": adding(
+        "disabled", lambda self, ctx, record: {"updated": record["updated"]}
+    )
 }

@@ -11,8 +11,9 @@ from conformance.contract.fields import Field
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS
+from tests.support.overrides import Usual
 
-from .catalogue import Call, Faulty, Row, by_name, faults, seam
+from .catalogue import Call, Faulty, Row, faults, seam
 from .rows import says, skipping
 
 #: A test of a request, by a kind of its body as `says` reads it, or by a function.
@@ -134,7 +135,7 @@ def unchecked(name: str, each: Callable[[str], dict[str, tuple[str, Test]]], **o
     """Makes a row that skips a check of one field in one kind of request."""
     return skipping(
         name,
-        lambda self, ctx, field: field.name == self.value[0] and asks(ctx, self.value[1]),
+        lambda self, ctx, field, *_: field.name == self.value[0] and asks(ctx, self.value[1]),
         each=each,
         **options,
     )
@@ -184,12 +185,11 @@ def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
 
 def mending(test: Call, **options: Any) -> Row:
     """Makes a row that uses its own valid value for the field `value`, or `value[0]`, where a test holds."""
-    mends = by_name(test, dict.fromkeys(("ctx", "body", "name")))
 
-    def parse_body(self: Any, ctx: Context) -> dict[str, Any]:
-        ctx.body = body = self.usual()
+    def parse_body(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+        ctx.body = body = usual()
         name = self.value if isinstance(self.value, str) else self.value[0]
-        if not mends(self, ctx, body, name):
+        if not test(self, ctx, body, name):
             return body
         body = {**body, name: instead(self, ctx, name)}
         named = ctx.operation == "createPayout" and name in ("beneficiary_id", "payout_destination_id")
@@ -204,16 +204,16 @@ def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
     return {} if destination is None else {"beneficiary_id": destination["parent"]}
 
 
-def _completed(self: Any, ctx: Context) -> Any:
+def _completed(self: Any, usual: Usual, ctx: Context) -> Any:
     """Completes to a valid body what `value` reads of a broken one, unless that is none."""
     if _is_object(ctx.request.body):
-        return self.usual()
+        return usual()
     try:
         read = self.value(ctx.request.body)
     except (ValueError, RecursionError, AttributeError, TypeError, LookupError):
         read = None
     if not isinstance(read, dict):
-        return self.usual()
+        return usual()
     ctx.body = read
     return {**valid(self, ctx), **read}
 

@@ -6,11 +6,11 @@ A row overrides one seam of the reference server, and stands below a rule and th
         "A nonce may be used any number of times.": seam("claim_nonce", lambda *_: True),
     }
 
-A function of a row is called with what its parameters name: parameters of the seam's method; `self`, the
-behaviour; `value`, which distinguishes the kinds; `usual`, the reference server's method, with the same
-arguments if called without any. Without a function, the kinds themselves are overrides, or results. What most
-rows do has a name in rows.py: to leave a step out, refuse, show other members. A fault of several seams is
-`seams({NAME: function, ...})`, or `of(CLASS)`, a subclass of Faulty.
+A function of a row is called as one of a variant is: with the behaviour, `usual`, the request's context and
+the seam's other arguments; `usual` calls what it overrides, with the same arguments if called without any.
+Without a function, the kinds themselves are overrides, or results. What most rows do has a name in rows.py:
+to leave a step out, refuse, show other members. A fault of several seams is `seams({NAME: function, ...})`,
+or `of(CLASS)`, a subclass of Faulty.
 
 An override applies to the broken operation only, unless the row or class sets `everywhere`. One fault is
 registered for each operation of the rule, or with `each` one for each of several values, available as
@@ -36,6 +36,7 @@ from conformance.contract.traits import TRAITS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from tests.support.overrides import overridden
 
 #: Creates of resources that a documented read or list shows.
 SHOWN_LATER = tuple(
@@ -210,9 +211,11 @@ def seams(
     everywhere: bool = False,
     **options: Any,
 ) -> Row:
-    """Makes a row that overrides several seams, or methods of `base`; other options are those of a row."""
-    bound = {name: by_name(function, seam_of(name, base)) for name, function in overrides.items()}
-    return Row(base, bound, everywhere, **options)
+    """Makes a row that overrides several seams, or methods of `base`; other options are those of a row.
+    Raises AttributeError for an unknown seam."""
+    for name in overrides:
+        getattr(base, name)
+    return Row(base, {name: function or kind for name, function in overrides.items()}, everywhere, **options)
 
 
 def of(base: type[Faulty], **options: Any) -> Row:
@@ -221,43 +224,9 @@ def of(base: type[Faulty], **options: Any) -> Row:
     return Row(base, {}, **options)
 
 
-def seam_of(name: str, base: type[Faulty] = Faulty) -> dict[str, Any]:
-    """Returns the parameters of a seam, or of a method of `base`, with their defaults. Raises AttributeError
-    for an unknown one."""
-    parameters = inspect.signature(getattr(base, name)).parameters.values()
-    return {each.name: each.default for each in parameters if each.name != "self"}
-
-
-def by_name(function: Call | None, names: Mapping[str, Any]) -> Call:
-    """Returns what is called with a row's `self` and the arguments of its seam, and calls a function with
-    those that its parameters name; without a function, the kind, or returns that if it is none. Raises
-    TypeError for a parameter that there is not."""
-    if function is None:
-        return lambda self, *given, **named: (
-            by_name(self.value, names)(self, *given, **named) if callable(self.value) else self.value
-        )
-    wanted, rest = _wanted(function, tuple(names))
-
-    def call(self: Any, *given: Any, **named: Any) -> Any:
-        known = {**names, **dict(zip(names, given, strict=False)), **named}
-        first = [
-            known[name] if name in known else self if name == "self" else getattr(self, name)
-            for name in wanted
-        ]
-        return function(*first, *(value for name, value in known.items() if rest and name not in wanted))
-
-    return call
-
-
-@functools.cache
-def _wanted(function: Call, names: Sequence[str]) -> tuple[list[str], bool]:
-    """Returns the parameters that a function names, and whether it takes the others as well."""
-    parameters = inspect.signature(function).parameters.values()
-    named = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-    wanted = [each.name for each in named if each.default is each.empty or each.name in names]
-    if unknown := {*wanted} - {*names, "self", "value", "usual"}:
-        raise TypeError(f"the seam has no {', '.join(sorted(unknown))}, but {', '.join(names)}")
-    return wanted, any(each.kind is each.VAR_POSITIONAL for each in parameters)
+def kind(self: Any, *given: Any) -> Any:
+    """What a row without a function does: calls the kind as it would be called, or returns it."""
+    return self.value(self, *given) if callable(self.value) else self.value
 
 
 class Kinds(dict[str, Row]):
@@ -272,29 +241,6 @@ class Kinds(dict[str, Row]):
 
 #: A rule, or several of which each fault breaks each -> their rows.
 faults: defaultdict[str | tuple[str, ...], Kinds] = defaultdict(Kinds)
-
-
-class _Seam:
-    """The `self` argument of a row's override: the behaviour, with the overridden method as `usual`."""
-
-    def __init__(self, behaviour: Faulty, function: Callable[..., Any], *given: Any, **named: Any) -> None:
-        self.behaviour, self.function, self.given, self.named = behaviour, function, given, named
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.behaviour, name)
-
-    def usual(self, *given: Any, **named: Any) -> Any:
-        """Calls the method of the reference server, or of the row's base class."""
-        return self.function(*(given or self.given), **(named if given else self.named))
-
-
-def _overriding(behaviour: type[Faulty], name: str, override: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(getattr(behaviour, name))
-    def method(self: Faulty, *given: Any, **named: Any) -> Any:
-        usual = getattr(super(behaviour, self), name)
-        return override(_Seam(self, usual, *given, **named), *given, **named)
-
-    return method
 
 
 def _values(values: Values | None, operation: str) -> Iterable[tuple[str, Any]]:
@@ -360,7 +306,7 @@ def _behaviour(sentence: str, row: Row) -> type[Faulty]:
     everywhere = row.everywhere or row.base.everywhere
     behaviour = type("Row", (row.base,), {"__doc__": sentence, "everywhere": everywhere})
     for name, override in row.overrides.items():
-        setattr(behaviour, name, _overriding(behaviour, name, override))
+        overridden(behaviour, name, override)
     _confine(behaviour)
     return behaviour
 

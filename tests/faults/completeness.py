@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.resources import RECORD_KINDS
+from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, seam, seams
 from .paging import LONG_LISTS
@@ -64,13 +65,13 @@ def _hide_the_newest(self: Any, ctx: Context) -> None:
 def without(left_out: Callable[[Any, Context, Listing, int], int], **more: Any) -> dict[str, Any]:
     """Returns the overrides that leave the oldest elements out; their number is told by the real total."""
 
-    def count(self: Any, ctx: Context, listing: Listing) -> int:
-        total = self.usual()
+    def count(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
+        total = usual()
         return int(total - left_out(self, ctx, listing, total))
 
-    def offset(self: Any, ctx: Context, listing: Listing) -> int:
+    def offset(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
         total = ctx.store.count("account", self.list_parent(ctx), listing.conditions)
-        return int(self.usual() + left_out(self, ctx, listing, total))
+        return int(usual() + left_out(self, ctx, listing, total))
 
     return {"count": count, "offset": offset, **more}
 
@@ -87,7 +88,7 @@ def _begun(items: list[dict[str, Any]], length: int) -> list[dict[str, Any]]:
     return [{**item, name: item[name] and item[name][:length]} for item in items]
 
 
-def _payouts_to(ctx: Context, record: Record) -> int:
+def _payouts_to(self: Any, ctx: Context, record: Record) -> int:
     """Counts the payouts to a destination; one without payouts counts once, as in an outer join."""
     payouts = ctx.store.select("payout", ctx.params["account_id"])
     return max(1, [payout["payout_destination_id"] for payout in payouts].count(record["id"]))
@@ -96,25 +97,27 @@ def _payouts_to(ctx: Context, record: Record) -> int:
 faults["list.complete"] |= {
     "A destination of a disabled beneficiary is accepted and lost.": where(
         "create",
-        lambda ctx: ctx.operation == "createPayoutDestination" and ctx.beneficiary["status"] == "disabled",
-        lambda self, ctx: setattr(ctx, "record", self.new_record(ctx)),
+        lambda self, ctx: (
+            ctx.operation == "createPayoutDestination" and ctx.beneficiary["status"] == "disabled"
+        ),
+        lambda self, usual, ctx: setattr(ctx, "record", self.new_record(ctx)),
         everywhere=True,
         operations=_DESTINATIONS,
     ),
     "Elements are missing.": listing(
         each={
-            "newest": lambda records: records[:-1],
+            "newest": lambda self, ctx, records: records[:-1],
             # The customer's oldest account may be older than the run.
-            "oldest": Only(lambda records: records[1:], _SHORT),
-            "all": list,
-            "every other": lambda records: records[::2],
-            "all but the first with the same label or name": lambda records: list(
+            "oldest": Only(lambda self, ctx, records: records[1:], _SHORT),
+            "all": lambda *_: [],
+            "every other": lambda self, ctx, records: records[::2],
+            "all but the first with the same label or name": lambda self, ctx, records: list(
                 {text_of(record) or record["id"]: record for record in records[::-1]}.values()
             )[::-1],
         }
     ),
     "Elements of some kind are missing.": joined(
-        lambda ctx, record, value: not value(record),
+        lambda self, ctx, record: not self.value(record),
         each={
             **{
                 kind: test if at < 2 else Only(test, _DESTINATIONS)
@@ -125,13 +128,13 @@ faults["list.complete"] |= {
         },
     ),
     "An account with a resource of this kind in it is not listed.": joined(
-        lambda ctx, record, value: not ctx.store.count(value, record["id"]),
+        lambda self, ctx, record: not ctx.store.count(self.value, record["id"]),
         each=IN_ACCOUNTS,
         operations=_ACCOUNTS,
     ),
     "The total of destinations is another one.": seam(
         "count",
-        lambda ctx, value, usual: value(ctx.beneficiary, usual()),
+        lambda self, usual, ctx, *_: self.value(ctx.beneficiary, usual()),
         operations=_DESTINATIONS,
         each={
             "none of a disabled one": lambda payee, total: 0 if payee["status"] == "disabled" else total,
@@ -144,21 +147,21 @@ faults["list.complete"] |= {
         },
     ),
     "The elements of other parents are listed, too.": listing(
-        lambda ctx, records, value: [
+        lambda self, ctx, records: [
             record
             for record in records
-            if value == "everybody" or record["organization"] == ctx.organization.id
+            if self.value == "everybody" or record["organization"] == ctx.organization.id
         ],
-        more={"list_parent": lambda: None},
+        more={"list_parent": lambda *_: None},
         each=("organization", "everybody"),
     ),
     "The destinations of all beneficiaries of the account are listed.": listing(
-        lambda ctx, records: [
+        lambda self, ctx, records: [
             record
             for record in records
             if ctx.store.get("beneficiary", record["parent"])["parent"] == ctx.params["account_id"]
         ],
-        more={"list_parent": lambda: None},
+        more={"list_parent": lambda *_: None},
         operations=_DESTINATIONS,
     ),
     "A destination is listed once for each payout to it.": joined(_payouts_to, operations=_DESTINATIONS),
@@ -172,16 +175,16 @@ faults["list.complete"] |= {
         "list_records", _hide_the_newest, operations=LONG_LISTS
     ),
     "A list is answered as it was when it was first read, whatever is created.": stale(
-        "finish", lambda ctx: ctx.request.target, succeeded
+        "finish", lambda self, ctx, *_: ctx.request.target, succeeded
     ),
     "A list with a filter is answered as it was when it was first read, whatever is created.": stale(
         "finish",
-        lambda ctx: ctx.request.target,
-        lambda ctx, response: succeeded(response) and ctx.listing.conditions,
+        lambda self, ctx, *_: ctx.request.target,
+        lambda self, ctx, response: succeeded(response) and ctx.listing.conditions,
         operations=_SHORT,
     ),
     "Within a second a list is that of whoever asked for the same page before.": stale(
-        "list_document", lambda ctx: ctx.query, seconds=1, operations=_ACCOUNTS
+        "list_document", lambda self, ctx: ctx.query, seconds=1, operations=_ACCOUNTS
     ),
     "The account that a customer had before any was created by a request is not in the list.": seams(
         without(_first_of_all), operations=_ACCOUNTS
@@ -189,14 +192,14 @@ faults["list.complete"] |= {
     "A new account takes the place of the oldest one in the list, which stays as long as it was.": seams(
         without(
             lambda self, ctx, listing, total: total - self.state.setdefault("longest", total),
-            page_of=lambda self, ctx, listing: (
+            page_of=lambda self, usual, ctx, listing: (
                 page(self, ctx, listing) if (listing.page - 1) * listing.size < listing.total else []
             ),
         ),
         operations=_ACCOUNTS,
     ),
     "Each third list is another one.": third(
-        lambda shown, value: {**shown, **value(shown["items"])},
+        lambda self, ctx, shown: {**shown, **self.value(shown["items"])},
         each={
             "lacks its last element": Only(lambda items: {"items": items[:-1]}, _SHORT),
             "is empty": lambda items: {"items": [], "total": 0, "pages": 0},
@@ -208,34 +211,34 @@ faults["list.complete"] |= {
         },
     ),
     "Each third list does not know the newest element.": third(
-        lambda shown: {**shown, "items": shown["items"][:-1], "total": max(0, shown["total"] - 1)}
+        lambda self, ctx, shown: {**shown, "items": shown["items"][:-1], "total": max(0, shown["total"] - 1)}
     ),
     "Each third list is the one that its process has read first.": third(
         lambda self, ctx, shown: self.state.setdefault(ctx.request.target, shown), operations=_SHORT
     ),
     "From the second page on created is a second later.": item.sets(
-        lambda self, ctx, record: {"created": self.timestamp_text(ctx, record["created"] + 1_000_000)},
-        lambda ctx: ctx.listing.page > 1,
+        lambda self, ctx, shown, record: {"created": self.timestamp_text(ctx, record["created"] + 1_000_000)},
+        lambda self, ctx, *_: ctx.listing.page > 1,
     ),
     "created of an element is when it was last changed.": item.sets(
-        lambda self, ctx, record: {"created": self.timestamp_text(ctx, record["updated"])},
+        lambda self, ctx, shown, record: {"created": self.timestamp_text(ctx, record["updated"])},
         operations=_DESTINATIONS,
     ),
     "With a filter the elements have no text of their own.": item.sets(
-        lambda shown: {"label": shown["label"] and "Filtered"},
-        lambda ctx: ctx.listing.conditions,
+        lambda self, ctx, shown, *_: {"label": shown["label"] and "Filtered"},
+        lambda self, ctx, *_: ctx.listing.conditions,
         operations=_SHORT,
     ),
     "A destination in the list has a member of the beneficiary, or of all.": item.sets(
         operations=_DESTINATIONS,
         each={
-            "country": lambda ctx: {"country": ctx.beneficiary["country_code"]},
-            "currency": lambda: {"currency": "USD"},
+            "country": lambda self, ctx, *_: {"country": ctx.beneficiary["country_code"]},
+            "currency": lambda *_: {"currency": "USD"},
         },
     ),
     "This member of a destination changes with the first payout to it.": item.sets(
         another,
-        lambda ctx, record: paid(ctx, "payout_destination_id", record),
+        lambda self, ctx, shown, record: paid(ctx, "payout_destination_id", record),
         operations=_DESTINATIONS,
         each=("is_default", "label"),
     ),
@@ -245,24 +248,26 @@ faults["list.complete"] |= {
 # ---------------------------------------------------------------------- members of items
 
 
-def _last_without(self: Any, ctx: Context, listing: Listing) -> list[Any]:
+def _last_without(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Any]:
     """Returns the items of a page, of which the last one lacks its name or currency."""
-    *items, last = self.usual() or [{}]
+    *items, last = usual() or [{}]
     name = "name" if ctx.operation == "listAccounts" else "currency"
     return [*items, *([{key: last[key] for key in last if key != name}] if last else [])]
 
 
 faults["list.wallet-items"] |= {
     "A wallet in a list shows this member.": seam(
-        "item_fields", lambda value, usual: [*usual(), value], each=("addresses", "updated")
+        "item_fields", lambda self, usual, *_: [*usual(), self.value], each=("addresses", "updated")
     )
 }
 
 faults["list.item-fields"] |= {
     # Ids, constants, statuses and timestamps are covered by the format rules.
     "The last item of a page lacks its name or currency.": seam("items", _last_without),
-    "The items are ids.": seam("items", lambda listing: [record["id"] for record in listing.records]),
+    "The items are ids.": seam(
+        "items", lambda self, usual, ctx, listing: [record["id"] for record in listing.records]
+    ),
     "The elements of some pages lack their created.": on_pages(
-        lambda shown: {name: shown[name] for name in shown if name != "created"}
+        lambda self, ctx, shown: {name: shown[name] for name in shown if name != "created"}
     ),
 }

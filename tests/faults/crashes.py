@@ -20,7 +20,7 @@ from tests.support.overrides import with_header
 
 from .authentication import KEYED_BY_MEMBERS
 from .bodies import fields
-from .catalogue import Call, Only, Row, faults
+from .catalogue import Call, Only, Row, faults, refuse, seam
 from .harness import NO_ANSWER
 from .rows import MISSING, each_of, refusing, says, succeeded, together, where
 
@@ -46,8 +46,10 @@ def crashing(**options: Any) -> Row:
     """Makes a row that answers 500 to the requests of a kind."""
     return where(
         "finish",
-        lambda ctx, value: value(ctx) if callable(value) else re.search(value[1], part(ctx, value[0])),
-        lambda: Response.of(
+        lambda self, ctx, *_: (
+            self.value(ctx) if callable(self.value) else re.search(self.value[1], part(ctx, self.value[0]))
+        ),
+        lambda *_: Response.of(
             500, {"error": {"type": "server_error", "code": "internal_error", "message": "An error."}}
         ),
         **options,
@@ -136,7 +138,7 @@ def _unlike(field: Field) -> dict[str, Any]:
 
 def unknown(test: Call, **options: Any) -> Row:
     """Makes a row that answers 500 to an unknown path or method for which a test holds."""
-    return where("render_refusal", test, lambda: Response(500), everywhere=True, **options)
+    return where("render_refusal", test, lambda *_: Response(500), everywhere=True, **options)
 
 
 def paid_to(ctx: Context) -> Record:
@@ -327,7 +329,7 @@ faults["http.no-server-error"] |= {
     "A text that does not fit its column is answered with 500.": refusing(
         "check_characters",
         INTERNAL,
-        lambda self, field, value: field.name == self.value and len(value) > 255,
+        lambda self, ctx, field, value: field.name == self.value and len(value) > 255,
         operations=BODIES,
         each=lambda operation: [
             *fields(lambda field: field.kind == "text" and field.max_length is None)(operation),
@@ -337,7 +339,7 @@ faults["http.no-server-error"] |= {
     "A text that is too long for its column when it is escaped is answered with 500.": refusing(
         "check_length",
         INTERNAL,
-        lambda self, field, value: (
+        lambda self, ctx, field, value: (
             field.name == self.value[0]
             and len(value) <= field.max_length < len(value.replace(self.value[1], "&#00;"))
         ),
@@ -349,21 +351,26 @@ faults["http.no-server-error"] |= {
     "A PATCH to what another beneficiary of the account has in this field is answered with 500.": refusing(
         "patched",
         INTERNAL,
-        lambda ctx, record, value: any(
-            one.get(value) == ctx.values.get(value, "") and one["id"] != record["id"]
+        lambda self, ctx, record: any(
+            one.get(self.value) == ctx.values.get(self.value, "") and one["id"] != record["id"]
             for one in ctx.store.select("beneficiary", record["parent"])
         ),
         operations=("updateBeneficiary",),
         each=("email", "phone", "tax_id"),
     ),
     "An id with two underscores crashes.": refusing(
-        "resolve", INTERNAL, lambda ctx: any(name.count("_") == 2 for name in ctx.params.values())
+        "resolve", INTERNAL, lambda self, ctx: any(name.count("_") == 2 for name in ctx.params.values())
     ),
-    "An offset beyond 32 bits is answered with 500.": refusing(
-        "offset", INTERNAL, lambda usual: usual() % 2**32 >= 2**31, operations=LISTS
+    "An offset beyond 32 bits is answered with 500.": seam(
+        "offset",
+        lambda self, usual, *_: usual() if usual() % 2**32 < 2**31 else refuse(INTERNAL),
+        operations=LISTS,
     ),
     "A payout to a wallet is answered with 500.": refusing(
-        "check_funds", INTERNAL, lambda ctx: says(paid_to(ctx), "type=wallet"), operations=("createPayout",)
+        "check_funds",
+        INTERNAL,
+        lambda self, ctx: says(paid_to(ctx), "type=wallet"),
+        operations=("createPayout",),
     ),
     "A method that the path does not have is answered with 500.": unknown(
         lambda self, ctx, refusal: (
@@ -372,13 +379,13 @@ faults["http.no-server-error"] |= {
         )
     ),
     "A path that is not documented, but looks like that of a payout, is answered with 500.": unknown(
-        lambda ctx, refusal: refusal.kind == "unknown_path" and b"payouts" in ctx.path,
+        lambda self, ctx, refusal: refusal.kind == "unknown_path" and b"payouts" in ctx.path,
         operations=("createPayout",),
     ),
     "Some refusals are answered with 500.": where(
         "refusal_status",
-        lambda refusal, value: refusal.kind == value,
-        lambda: 500,
+        lambda self, ctx, refusal: refusal.kind == self.value,
+        lambda *_: 500,
         each={
             "unknown parent": "unknown_parent",
             "foreign parent": "foreign_parent",
@@ -387,18 +394,18 @@ faults["http.no-server-error"] |= {
         },
     ),
     "A repeated POST is answered with 500.": where(
-        "finish", lambda ctx: ctx.replayed, lambda: Response(500), operations=POSTS
+        "finish", lambda self, ctx, *_: ctx.replayed, lambda *_: Response(500), operations=POSTS
     ),
     "The connection is closed without an answer.": where(
         "finish",
-        lambda response, value: response.status in value,
-        lambda response: with_header(response, NO_ANSWER, b"1"),
+        lambda self, ctx, response: response.status in self.value,
+        lambda self, usual, ctx, response: with_header(response, NO_ANSWER, b"1"),
         each={"success": range(200, 300), "401": (401,), "404": (404,)},
     ),
     "A valid request is answered with another status of 5xx.": where(
         "finish",
         succeeded,
-        lambda value: Response(value),
+        lambda self, *_: Response(self.value),
         each={
             "501": Only(501, {*OPERATIONS} - {"createPayin"}),
             "502": 502,

@@ -11,9 +11,10 @@ from typing import Any
 from conformance.reference.context import Context
 from conformance.world.other_values import other_end
 from tests.specification import ADDRESS
+from tests.support.overrides import Usual
 
 from .bodies import MONEY, OTHERS, asks
-from .catalogue import by_name, faults, seam
+from .catalogue import faults, kind, seam
 from .formats import PAYMENTS, members
 from .races import NotAtomic, pause
 from .rows import adding, after, document, each_of, other, others, store
@@ -27,13 +28,10 @@ def changed_address(fields: Mapping[str, Any], **members: Any) -> dict[str, Any]
 
 Fields = dict[str, Any]
 
-#: What stores other fields in place of those sent.
-_CONFUSED = by_name(None, dict.fromkeys(("ctx", "fields")))
 
-
-def _by(name: str, known: Mapping[str, str], other: str) -> Callable[[Fields], Fields]:
+def _by(name: str, known: Mapping[str, str], other: str) -> Callable[..., Fields]:
     """Stores a value that depends on another field, if that has one of the known values."""
-    return lambda fields: {name: known.get(str(fields.get(other)), fields.get(name))}
+    return lambda self, ctx, fields: {name: known.get(str(fields.get(other)), fields.get(name))}
 
 
 def _default_of_payee(ctx: Context) -> Any:
@@ -46,30 +44,34 @@ def _default_of_payee(ctx: Context) -> Any:
 #: Operation -> kind -> fields that are stored in place of those sent.
 CONFUSIONS: dict[str, dict[str, Callable[..., Fields]]] = {
     "createBeneficiary": {
-        "country_code is that of the address": lambda fields: {"country_code": fields["address"]["country"]},
-        "the address is in the country of payouts": lambda fields: changed_address(
+        "country_code is that of the address": lambda self, ctx, fields: {
+            "country_code": fields["address"]["country"]
+        },
+        "the address is in the country of payouts": lambda self, ctx, fields: changed_address(
             fields, country=fields["country_code"]
         ),
-        "country_code is that of the telephone number": lambda fields: (
+        "country_code is that of the telephone number": lambda self, ctx, fields: (
             {"country_code": "US"} if fields["phone"].startswith("+1") else {}
         ),
-        "city and region are swapped": lambda fields: changed_address(
+        "city and region are swapped": lambda self, ctx, fields: changed_address(
             fields, city=fields["address"]["region"], region=fields["address"]["city"]
         ),
-        "a name that says null is none": lambda fields: {
+        "a name that says null is none": lambda self, ctx, fields: {
             name: None for name in fields if fields[name] == "Null"
         },
-        "display_name is made of the names": lambda fields: {
+        "display_name is made of the names": lambda self, ctx, fields: {
             "display_name": f"{fields['first_name']} {fields['last_name']}"
         },
-        "whoever has a company_name is a business": lambda fields: (
+        "whoever has a company_name is a business": lambda self, ctx, fields: (
             {"beneficiary_type": "business"} if fields.get("company_name") else {}
         ),
-        "an individual has no company_name": lambda fields: (
+        "an individual has no company_name": lambda self, ctx, fields: (
             {} if fields.get("beneficiary_type") == "business" else {"company_name": None}
         ),
         **{
-            f"the address has no {name}": lambda fields, name=name: changed_address(fields, **{name: ""})
+            f"the address has no {name}": lambda self, ctx, fields, name=name: changed_address(
+                fields, **{name: ""}
+            )
             for name in ADDRESS
         },
     },
@@ -80,19 +82,19 @@ CONFUSIONS: dict[str, dict[str, Callable[..., Fields]]] = {
         "the country is that of the currency": _by(
             "country", {"USD": "US", "EUR": "DE", "GBP": "GB", "MXN": "MX"}, "currency"
         ),
-        "the country of a wallet is that of its beneficiary": lambda ctx, fields: (
+        "the country of a wallet is that of its beneficiary": lambda self, ctx, fields: (
             {"country": ctx.beneficiary["country_code"]} if fields["type"] == "wallet" else {}
         ),
-        "with an IBAN it is never the default": lambda fields: (
+        "with an IBAN it is never the default": lambda self, ctx, fields: (
             {"is_default": False} if "iban" in fields else {}
         ),
-        "a SWIFT code without an IBAN is not kept": lambda fields: (
+        "a SWIFT code without an IBAN is not kept": lambda self, ctx, fields: (
             {} if "iban" in fields else {"swift_code": None}
         ),
     },
-    "createWallet": {"all are on one network": lambda: {"network": "solana_devnet"}},
+    "createWallet": {"all are on one network": lambda *_: {"network": "solana_devnet"}},
     "createVirtualAccount": {
-        f"with an address it is in {currency}": lambda fields, currency=currency: (
+        f"with an address it is in {currency}": lambda self, ctx, fields, currency=currency: (
             {"currency": currency} if fields.get("address") else {}
         )
         for currency in ("EUR", "USD")
@@ -103,10 +105,10 @@ CONFUSIONS: dict[str, dict[str, Callable[..., Fields]]] = {
         )
     },
     "createPayout": {
-        "it goes to the beneficiary's default destination": lambda ctx: {
+        "it goes to the beneficiary's default destination": lambda self, ctx, *_: {
             "payout_destination_id": _default_of_payee(ctx)
         },
-        "it goes to the beneficiary that was made last": lambda ctx: {
+        "it goes to the beneficiary that was made last": lambda self, ctx, *_: {
             "beneficiary_id": ctx.store.select("beneficiary", ctx.account["id"])[-1]["id"]
         },
     },
@@ -117,9 +119,9 @@ def _text(operation: str) -> str:
     return "display_name" if operation == "createBeneficiary" else "label"
 
 
-def _of_the_last_asked(self: Any, ctx: Context) -> Fields:
+def _of_the_last_asked(self: Any, usual: Usual, ctx: Context) -> Fields:
     """Returns the fields of the last of simultaneous requests."""
-    self.state["asked"] = self.usual()
+    self.state["asked"] = usual()
     pause()
     return dict(self.state["asked"])
 
@@ -128,7 +130,7 @@ faults["create.echo"] |= {
     "This member of a large payment's answer is another one.": document.changes(
         others("account_id currency", PAYMENTS),
         others("beneficiary_id payout_destination_id", ["createPayout"]),
-        test=lambda shown: Decimal(shown["amount"]) > 1000,
+        test=lambda self, ctx, shown: Decimal(shown["amount"]) > 1000,
     ),
     "This parent's id in the answer is another one.": document.changes(
         each_of(
@@ -142,22 +144,22 @@ faults["create.echo"] |= {
     ),
     "An account shows the first customer of its organization.": adding(
         "members",
-        lambda ctx: {"customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"]},
+        lambda self, ctx, *_: {"customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"]},
         operations=("createAccount",),
     ),
     "A payment in yen is shown as one in dollars.": document.sets(
-        {"currency": "USD"}, lambda shown: shown["currency"] == "JPY", operations=PAYMENTS
+        {"currency": "USD"}, lambda self, ctx, shown: shown["currency"] == "JPY", operations=PAYMENTS
     ),
-    "A field is taken for another one, or for something else.": adding(
+    "A field is taken for another one, or for something else.": seam(
         "kept_fields",
-        lambda self, ctx, usual: _CONFUSED(self, ctx, usual()),
+        lambda self, usual, ctx: {**(fields := usual()), **kind(self, ctx, fields)},
         operations=tuple(CONFUSIONS),
         each=CONFUSIONS.__getitem__,
     ),
     "A text is not what was sent in one kind of request.": adding(
         "kept_fields",
-        lambda ctx: {(name := _text(ctx.operation)): other(name, ctx.values.get(name))},
-        lambda ctx, value: asks(ctx, value),
+        lambda self, ctx: {(name := _text(ctx.operation)): other(name, ctx.values.get(name))},
+        lambda self, ctx: asks(ctx, self.value),
         operations=OTHERS,
         each=OTHERS.__getitem__,
     ),
@@ -173,8 +175,8 @@ faults["create.echo"] |= {
 faults["create.text-exact"] |= {
     "A create answers with the text that was sent, and what is stored has lost characters.": after(
         "create",
-        lambda ctx, value: store(
-            ctx, {name: value(text) for name, text in ctx.record.items() if isinstance(text, str)}
+        lambda self, ctx: store(
+            ctx, {name: self.value(text) for name, text in ctx.record.items() if isinstance(text, str)}
         ),
         operations=("createBeneficiary", "createPayoutDestination", "createVirtualAccount", "createWallet"),
         each={
@@ -204,7 +206,7 @@ def _wrapped_cents(bits: int) -> Callable[[str], str]:
 faults["create.amount-exact"] |= {
     "The amount is not the one that was sent.": seam(
         "amount_text",
-        lambda record, value: value(record["amount"]),
+        lambda self, usual, ctx, record: self.value(record["amount"]),
         each={
             "double": lambda text: format(Decimal(repr(float(text))), "f"),
             "two decimals": lambda text: (
@@ -223,10 +225,12 @@ faults["create.amount-exact"] |= {
     ),
     "Amounts of one currency are rounded to its coins or its prices, and those of others are not.": adding(
         "kept_fields",
-        lambda ctx, value: {
-            "amount": format((Decimal(ctx.values["amount"]) / value[1]).quantize(1) * value[1], "f")
+        lambda self, ctx: {
+            "amount": format((Decimal(ctx.values["amount"]) / self.value[1]).quantize(1) * self.value[1], "f")
         },
-        lambda ctx, value: ctx.values.get("currency") == value[0] and len(str(ctx.values.get("amount"))) < 20,
+        lambda self, ctx: (
+            ctx.values.get("currency") == self.value[0] and len(str(ctx.values.get("amount"))) < 20
+        ),
         each={
             "tenths of a pound": ("GBP", Decimal("0.10")),
             "five rappen": ("CHF", Decimal("0.05")),
@@ -236,14 +240,16 @@ faults["create.amount-exact"] |= {
     ),
     "Amounts are rounded to coins, of which not every currency has a hundred.": adding(
         "kept_fields",
-        lambda ctx, value: {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(value[1])), "f")},
-        lambda ctx, value: ctx.values["currency"] == value[0],
+        lambda self, ctx: {
+            "amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(self.value[1])), "f")
+        },
+        lambda self, ctx: ctx.values["currency"] == self.value[0],
         each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
     ),
     "The amount is cut to tenths in one kind of request.": adding(
         "kept_fields",
-        lambda ctx: {"amount": re.sub(r"(\.\d)\d+", r"\1", ctx.values["amount"])},
-        lambda ctx, value: asks(ctx, value),
+        lambda self, ctx: {"amount": re.sub(r"(\.\d)\d+", r"\1", ctx.values["amount"])},
+        lambda self, ctx: asks(ctx, self.value),
         each=MONEY.__getitem__,
     ),
 }

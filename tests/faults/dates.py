@@ -9,8 +9,9 @@ from typing import Any
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import Query
 from conformance.reference.store import Condition
+from tests.support.overrides import Usual
 
-from .catalogue import Faulty, Row, faults
+from .catalogue import Faulty, Row, faults, seam
 from .filters import changes, refuses
 from .rows import skipping, where
 from .walks import listing
@@ -34,10 +35,10 @@ STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
 def comparing_texts(name: str, holds: Callable[[str, str], bool]) -> Row:
     """Makes a row that compares timestamps and a filter as texts."""
 
-    def conditions(self: Any, ctx: Context, query: Query) -> list[Condition]:
+    def conditions(self: Any, usual: Usual, ctx: Context, query: Query) -> list[Condition]:
         ctx.notes["text"] = query.get(name, [""])[0]
         others = {other: values for other, values in query.items() if other != name}
-        return self.usual(ctx, others)
+        return usual(ctx, others)
 
     def listed(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
         text = ctx.notes["text"]
@@ -84,23 +85,25 @@ def _offset(text: str) -> int:
 faults["list.date-offset"] |= {
     "The sign of an offset is read the other way round.": where(
         "date",
-        lambda query, name: _OFFSET.search(query.get(name, [""])[0]),
-        lambda query, name, usual: usual() + 2 * SECOND * _offset(query[name][0]),
+        lambda self, ctx, query, name: _OFFSET.search(query.get(name, [""])[0]),
+        lambda self, usual, ctx, query, name: usual() + 2 * SECOND * _offset(query[name][0]),
     ),
     "A date with an offset ahead of UTC is read by its day.": where(
         "date",
-        lambda query, name: "+" in query.get(name, [""])[0],
-        lambda usual: usual() // DAY * DAY,
+        lambda self, ctx, query, name: "+" in query.get(name, [""])[0],
+        lambda self, usual, *_: usual() // DAY * DAY,
     ),
     "The offset of a date is ignored.": where(
         "parameter",
-        lambda name: name.endswith("_date"),
-        lambda usual: (text := usual()) and re.sub("[+-][0-9]{2}:[0-9]{2}$", "Z", text),
+        lambda self, ctx, query, name: name.endswith("_date"),
+        lambda self, usual, *_: (text := usual()) and re.sub("[+-][0-9]{2}:[0-9]{2}$", "Z", text),
     ),
     "Of the offset of a date only the hours are read.": where(
         "date",
-        lambda query, name: query.get(name, [""])[0].endswith(":30"),
-        lambda query, name, usual: usual() + (1800 if query[name][0][-6] == "+" else -1800) * SECOND,
+        lambda self, ctx, query, name: query.get(name, [""])[0].endswith(":30"),
+        lambda self, usual, ctx, query, name: (
+            usual() + (1800 if query[name][0][-6] == "+" else -1800) * SECOND
+        ),
     ),
 }
 
@@ -138,20 +141,22 @@ for name, which, article, kinds, holds in (
 
 
 faults["list.start-date"] |= {
-    "start_date goes by when an element was last changed.": where(
+    "start_date goes by when an element was last changed.": seam(
         "start_date_condition",
-        lambda usual: usual(),
-        lambda self, ctx, usual: Condition(
-            "id",
-            "IN",
-            [
-                "",
-                *(
-                    each["id"]
-                    for each in ctx.store.select("payout_destination", self.list_parent(ctx))
-                    if each["updated"] >= usual().value
-                ),
-            ],
+        lambda self, usual, ctx, *_: (
+            (from_then := usual())
+            and Condition(
+                "id",
+                "IN",
+                [
+                    "",
+                    *(
+                        each["id"]
+                        for each in ctx.store.select("payout_destination", self.list_parent(ctx))
+                        if each["updated"] >= from_then.value
+                    ),
+                ],
+            )
         ),
         operations=("listPayoutDestinations",),
     )

@@ -7,8 +7,9 @@ import re
 from typing import Any
 
 from conformance.reference.context import Context, Record
+from tests.support.overrides import Usual
 
-from .catalogue import Call, Row, by_name, faults, seam, seams
+from .catalogue import Call, Row, faults, kind, seam, seams
 from .races import NotAtomic, pause
 from .rows import always, before, says, skipping, store, where
 
@@ -23,8 +24,8 @@ def _number(record: Record) -> str:
 faults["destination.last4"] |= {
     "account_number_last4 is not the last four characters of the number.": where(
         "account_number_last4",
-        lambda record: _number(record),
-        lambda record, value: value(_number(record)),
+        lambda self, ctx, record: _number(record),
+        lambda self, usual, ctx, record: self.value(_number(record)),
         each={
             "first four": lambda number: number[:4],
             "last three": lambda number: number[-3:],
@@ -39,15 +40,17 @@ faults["destination.last4"] |= {
     ),
     "account_number_last4 is that of the IBAN, where there is one.": seam(
         "account_number_last4",
-        lambda record, usual: usual() and str(record.get("iban") or record["account_number"])[-4:],
+        lambda self, usual, ctx, record: usual() and str(record.get("iban") or record["account_number"])[-4:],
     ),
     "clabe_last4 is not the last four digits of the CLABE.": seam(
-        "clabe_last4", lambda record, value, usual: usual() and _number(record)[value], each=_OF_CLABE
+        "clabe_last4",
+        lambda self, usual, ctx, record: usual() and _number(record)[self.value],
+        each=_OF_CLABE,
     ),
     "account_number_last4 of a CLABE is not its last four digits.": where(
         "account_number_last4",
-        lambda record: len(_number(record)) == 18,
-        lambda record, value: _number(record)[value],
+        lambda self, ctx, record: len(_number(record)) == 18,
+        lambda self, usual, ctx, record: _number(record)[self.value],
         each=_OF_CLABE,
     ),
 }
@@ -55,14 +58,14 @@ faults["destination.last4"] |= {
 faults["destination.masked-enough"] |= {
     "A refusal shows all but the first two digits of an account number.": where(
         "error_message",
-        lambda refusal, value: value in (None, refusal.field),
-        lambda ctx, usual: f"{usual()} Account **{str(ctx.body.get('account_number'))[2:]}.",
+        lambda self, ctx, refusal: self.value in (None, refusal.field),
+        lambda self, usual, ctx, *_: f"{usual()} Account **{str(ctx.body.get('account_number'))[2:]}.",
         each={"any": None, "of the account type": "account_type"},
     ),
     "A mask hides too little.": where(
         "masked",
-        lambda value: value is not None,
-        lambda self, value: self.value(str(value)),
+        lambda self, ctx, value: value is not None,
+        lambda self, usual, ctx, value: self.value(str(value)),
         each={
             "all but the last": lambda text: text[:-1] + "*",
             "all but five": lambda text: text[:-5] + "****",
@@ -72,8 +75,8 @@ faults["destination.masked-enough"] |= {
     ),
     "A mask shows what does not stand at the ends of the value.": where(
         "masked",
-        lambda value: value is not None,
-        lambda self, value: self.value(str(value)),
+        lambda self, ctx, value: value is not None,
+        lambda self, usual, ctx, value: self.value(str(value)),
         each={
             "other digits": lambda text: f"{text[:2]}****{int(text[-1] == '0')}",
             "the middle": lambda text: f"{text[5:9]}****",
@@ -92,13 +95,13 @@ def _others(self: Any, ctx: Context) -> list[Record]:
 def _looked_up(part: slice) -> Call:
     """Finds a destination by a part of its number; creates one if there is none."""
 
-    def create(self: Any, ctx: Context) -> None:
+    def create(self: Any, usual: Usual, ctx: Context) -> None:
         sought = str(ctx.values.get(self.value) or "")[part]
         for one in _others(self, ctx):
             if sought and str(one.get(self.value) or "")[part] == sought:
                 ctx.record = one
                 return
-        self.usual()
+        usual()
 
     return create
 
@@ -119,7 +122,7 @@ faults["create.echo"] |= {
 }
 
 
-def _clear_late(self: Any, ctx: Context) -> None:
+def _clear_late(self: Any, usual: Usual, ctx: Context) -> None:
     others = _others(self, ctx)
     pause()
     store(ctx, {"is_default": False}, others)
@@ -129,22 +132,22 @@ faults["destination.default"] |= {
     "A new default stands beside the old one.": skipping("clear_default"),
     "A new default takes its place from one that has this in common with it.": seam(
         "clear_default",
-        lambda self, ctx, value: store(
+        lambda self, usual, ctx: store(
             ctx,
             {"is_default": False},
-            [one for one in _others(self, ctx) if one.get(value) == ctx.values.get(value)],
+            [one for one in _others(self, ctx) if one.get(self.value) == ctx.values.get(self.value)],
         ),
         each=("type", "currency"),
     ),
     "A new default takes its place from the destination that was made last.": seam(
-        "clear_default", lambda self, ctx: store(ctx, {"is_default": False}, _others(self, ctx)[-1:])
+        "clear_default", lambda self, usual, ctx: store(ctx, {"is_default": False}, _others(self, ctx)[-1:])
     ),
     "Of defaults that are created at once each looks for the others before one is stored.": seam(
         "clear_default", _clear_late, base=NotAtomic
     ),
     "A new default takes its place from the defaults of all beneficiaries of the account.": seam(
         "clear_default",
-        lambda ctx: [
+        lambda self, usual, ctx: [
             store(ctx, {"is_default": False}, ctx.store.select("payout_destination", one["id"]))
             for one in ctx.store.select("beneficiary", ctx.account["id"])
         ],
@@ -152,7 +155,7 @@ faults["destination.default"] |= {
     "A new destination takes the default from the others though it is none.": before(
         "create_destination",
         lambda self, ctx: self.clear_default(ctx),
-        lambda ctx, value: says(ctx.body, value),
+        lambda self, ctx: says(ctx.body, self.value),
         each=(
             "type",
             "no is_default",
@@ -165,13 +168,13 @@ faults["destination.default"] |= {
 
 
 def masking(member: str, mask: Call | None, test: Call | None = always, **options: Any) -> Row:
-    """Makes a row that shows an IBAN or address in another form where a test of the record holds; one of both
-    may be the kind."""
-    form, holds = (by_name(each, {"ctx": None, "record": None, "text": None}) for each in (mask, test))
+    """Makes a row that shows what `mask` makes of an IBAN or address where a test of its record holds; one of
+    both may be the kind."""
+    holds = test or kind
     return where(
         f"{member}_masked",
         lambda self, ctx, record: record.get(member) is not None and holds(self, ctx, record),
-        lambda self, ctx, record: form(self, ctx, record, str(record[member])),
+        lambda self, usual, ctx, record: (mask or self.value)(str(record[member])),
         **options,
     )
 
@@ -181,7 +184,7 @@ faults["destination.masked"] |= {
         member,
         None,
         each={
-            "null": lambda: None,
+            "null": lambda text: None,
             "full": lambda text: text,
             "grouped": lambda text: " ".join(re.findall(".{1,4}", text)),
             "number": lambda text: int(text[-1] if text[-1].isdigit() else 7),
@@ -200,15 +203,18 @@ faults["destination.masked"] |= {
         lambda text: text,
         None,
         each={
-            "but of one country": lambda record: not record["iban"].startswith("DE"),
-            "with spaces": lambda record: " " in record["iban"],
-            "without a label": lambda record: not record.get("label"),
-            "beside an account number": lambda record: record.get("account_number"),
+            "but of one country": lambda self, ctx, record: not record["iban"].startswith("DE"),
+            "with spaces": lambda self, ctx, record: " " in record["iban"],
+            "without a label": lambda self, ctx, record: not record.get("label"),
+            "beside an account number": lambda self, ctx, record: record.get("account_number"),
         },
         also=("secrets.hidden", "destination.masked-enough"),
     ),
     "An IBAN beside an account number is not kept.": masking(
-        "iban", lambda: None, lambda record: record.get("account_number"), also=("format.fields",)
+        "iban",
+        lambda text: None,
+        lambda self, ctx, record: record.get("account_number"),
+        also=("format.fields",),
     ),
     "The last four characters of a wallet address are shown, also of four.": masking(
         "wallet_address",
@@ -216,7 +222,9 @@ faults["destination.masked"] |= {
         also=("destination.masked-enough",),
     ),
     "A wallet address is masked only in hexadecimal.": masking(
-        "wallet_address", lambda text: text, lambda record: not record["wallet_address"].startswith("0x")
+        "wallet_address",
+        lambda text: text,
+        lambda self, ctx, record: not record["wallet_address"].startswith("0x"),
     ),
 }
 
@@ -226,7 +234,7 @@ faults["destination.masked"] |= {
 faults["wallet.addresses"] |= {
     "The addresses of a new wallet are missing, or of another form.": seam(
         "addresses",
-        lambda value: copy.deepcopy(value),
+        lambda self, *_: copy.deepcopy(self.value),
         each={
             "none": [],
             "texts": ["0x00"],
@@ -242,14 +250,14 @@ faults["wallet.addresses"] |= {
     ),
     "A new wallet of some network has no address.": where(
         "addresses",
-        lambda ctx, value: ctx.values.get("network") == value,
+        lambda self, ctx: ctx.values.get("network") == self.value,
         lambda *_: [],
         each=("ethereum", "bitcoin"),
     ),
 }
 
 
-def _first_wallet(self: Any, ctx: Context) -> None:
+def _first_wallet(self: Any, usual: Usual, ctx: Context) -> None:
     """Answers a second create of a pair with the first wallet."""
     if self.claim_wallet_pair(ctx):
         self.create(ctx)
@@ -276,20 +284,20 @@ faults["wallet.duplicate"] |= {
                 ),
                 self.create(ctx),
             ),
-            "the first one's key is forgotten": lambda ctx: ctx.store.change("DELETE FROM answers"),
+            "the first one's key is forgotten": lambda self, ctx: ctx.store.change("DELETE FROM answers"),
         },
     ),
     "A second create of a pair is answered with the first wallet.": seam("create_wallet", _first_wallet),
     "A second wallet of a pair is refused until another is made.": before(
         "claim_wallet_pair",
-        lambda ctx: ctx.store.change(
+        lambda self, ctx: ctx.store.change(
             "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)",
             *(ctx.account["id"], ctx.values["currency"], ctx.values["network"]),
         ),
     ),
     "Something else than currency and network is unique in an account.": seam(
         "claim_wallet_pair",
-        lambda self, ctx, value: _claim(self, ctx, value(ctx.values)),
+        lambda self, usual, ctx: _claim(self, ctx, self.value(ctx.values)),
         each={
             "the label as well": lambda wallet: (
                 wallet["currency"],
@@ -301,10 +309,10 @@ faults["wallet.duplicate"] |= {
     ),
     "A pair is looked up as it was sent, and kept in a form of the server's own.": seams(
         {
-            "check_wallet_pair": lambda ctx, value, usual: (
-                ctx.values.update({value[0]: value[1](ctx.values[value[0]])}) or usual()
+            "check_wallet_pair": lambda self, usual, ctx: (
+                ctx.values.update({self.value[0]: self.value[1](ctx.values[self.value[0]])}) or usual()
             ),
-            "claim_wallet_pair": lambda self, ctx: _claim(
+            "claim_wallet_pair": lambda self, usual, ctx: _claim(
                 self, ctx, (str(ctx.body["currency"]), str(ctx.body["network"]))
             ),
         },

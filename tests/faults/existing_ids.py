@@ -9,6 +9,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import RECORD_KINDS
+from tests.support.overrides import Usual
 
 from .catalogue import SHOWN_LATER, Only, faults, seam
 from .rows import after, before
@@ -38,11 +39,11 @@ PLACES = {
 }
 
 
-def _upsert(self: Any, ctx: Context) -> None:
+def _upsert(self: Any, usual: Usual, ctx: Context) -> None:
     """Stores a new resource in the place of one that the body names, which is the caller's then."""
     kind = RECORD_KINDS[ctx.operation]
     if (known := _named(self, ctx, kind, self.value)) is None:
-        return self.usual()
+        return usual()
     ctx.record = {**self.new_record(ctx), "id": known["id"]}
     ctx.store.change(
         "UPDATE resources SET parent = ?, document = ? WHERE id = ?",
@@ -52,10 +53,10 @@ def _upsert(self: Any, ctx: Context) -> None:
     )
 
 
-def _found(self: Any, ctx: Context) -> None:
+def _found(self: Any, usual: Usual, ctx: Context) -> None:
     """Answers with the resource that the body names."""
     if (known := _named(self, ctx, RECORD_KINDS[ctx.operation], self.value)) is None:
-        return self.usual()
+        return usual()
     ctx.record = known
 
 
@@ -66,9 +67,9 @@ def _overwrite(self: Any, ctx: Context) -> None:
         ctx.store.update({**known, **fields})
 
 
-def _of_body(self: Any, ctx: Context) -> Record:
+def _of_body(self: Any, usual: Usual, ctx: Context) -> Record:
     """Returns the parent that a body names, in place of the path's."""
-    parent: Record = self.usual()
+    parent: Record = usual()
     name = {"createAccount": "customer", "createPayoutDestination": "beneficiary"}.get(
         ctx.operation, "account"
     )

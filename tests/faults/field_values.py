@@ -13,19 +13,20 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import OTHER_RULES
 from tests.specification import LIMITS
+from tests.support.overrides import Usual
 
 from .bodies import Names, apart, everywhere, fields, in_bodies, unchecked
 from .catalogue import Row, faults, seam, seams
 from .fields import fillable, limited
-from .rows import adding, always, shown_as, skipping, where
+from .rows import always, shown_as, skipping, where
 
 
 def fitting(fits: Callable[[str, int], Any], each: Any) -> Row:
     """Makes a row whose own test, of a value and the maximum, decides whether a field is too long."""
 
-    def check(self: Any, ctx: Context, field: Field, value: str) -> None:
+    def check(self: Any, usual: Usual, ctx: Context, field: Field, value: str) -> None:
         if field.name != self.value or field.max_length is None:
-            self.usual()
+            usual()
         elif not fits(value, field.max_length):
             raise self.invalid(ctx, field, "too_long", "is too long")
 
@@ -35,10 +36,10 @@ def fitting(fits: Callable[[str, int], Any], each: Any) -> Row:
 faults["fields.max-length"] |= {
     "A value that is too long is cut off.": seam(
         "parse_body",
-        lambda ctx, value, usual: shown_as(
+        lambda self, usual, ctx: shown_as(
             usual(),
-            value,
-            lambda sent: sent[: LIMITS[ctx.operation][value]] if isinstance(sent, str) else sent,
+            self.value,
+            lambda sent: sent[: LIMITS[ctx.operation][self.value]] if isinstance(sent, str) else sent,
         ),
         each=limited,
     ),
@@ -67,8 +68,8 @@ def _without_tags(text: str) -> str:
 def _cut_when(escape: Callable[[str], str], each: Any) -> Row:
     return where(
         "kept_value",
-        lambda self, field, value: field.name == self.value and isinstance(value, str),
-        lambda field, value: html.unescape(escape(value)[: field.max_length]),
+        lambda self, ctx, field, value: field.name == self.value and isinstance(value, str),
+        lambda self, usual, ctx, field, value: html.unescape(escape(value)[: field.max_length]),
         each=each,
     )
 
@@ -92,15 +93,15 @@ faults["fields.max-length-accepted"] |= {
     "A text is cut to the maximum when < is escaped in it alone.": _cut_when(_without_tags, fillable),
     "A telephone number is cut.": where(
         "kept_value",
-        lambda field, value: field.name == "phone" and value,
-        lambda self, value: value[: self.value],
+        lambda self, ctx, field, value: field.name == "phone" and value,
+        lambda self, usual, ctx, field, value: value[: self.value],
         operations=("createBeneficiary", "updateBeneficiary"),
         each=(20, 32, 49),
     ),
     "A value of the maximum length comes back without its last character.": where(
         "kept_value",
-        lambda self, field, value: field.name == self.value and len(value or "") == field.max_length,
-        lambda value: value[:-1],
+        lambda self, ctx, field, value: field.name == self.value and len(value or "") == field.max_length,
+        lambda self, usual, ctx, field, value: value[:-1],
         operations=OPERATION_SETS["create"],
         each=lambda operation: [name for name in limited(operation) if name in _COUNTED],
     ),
@@ -145,10 +146,11 @@ AMOUNTS: dict[str, Callable[[Any], bool]] = {
 }
 
 faults["fields.amount"] |= {
-    "An amount that is no positive decimal in a string is accepted.": adding(
+    "An amount that is no positive decimal in a string is accepted.": seam(
         "parse_body",
-        {"amount": "1.00"},
-        lambda value, usual: value(usual().get("amount", ())),
+        lambda self, usual, ctx: (
+            {**body, "amount": "1.00"} if self.value((body := usual()).get("amount", ())) else body
+        ),
         each=lambda operation: {
             kind: taken
             for kind, taken in AMOUNTS.items()
@@ -159,14 +161,16 @@ faults["fields.amount"] |= {
         "check_amount", apart(fields(lambda field: field.kind == "amount"))
     ),
     "Zero with more decimals than cents have is an amount.": skipping(
-        "check_amount", lambda value: re.fullmatch(r"0+\.000+", value), operations=("createPayout",)
+        "check_amount",
+        lambda self, ctx, field, value: re.fullmatch(r"0+\.000+", value),
+        operations=("createPayout",),
     ),
 }
 
 faults["fields.payin-amount-positive"] |= {
     "A payin of nothing or less is taken.": skipping(
         "check_amount",
-        lambda self, value: re.fullmatch(self.value, value),
+        lambda self, ctx, field, value: re.fullmatch(self.value, value),
         each={"zero": "[0.]+", "negative": "-[0-9.]+"},
     )
 }
@@ -200,7 +204,7 @@ for kind in ("country", "currency"):
     faults[f"fields.{kind}-code"] |= {
         f"A {kind} code with a ligature is accepted for its capitals.": seam(
             "check_value",
-            lambda self, ctx, field, value, usual: usual(
+            lambda self, usual, ctx, field, value: usual(
                 ctx, field, value.upper() if field.code == self.value else value
             ),
             each=(kind,),
@@ -264,23 +268,25 @@ faults["fields.currency-code", "fields.unassigned-code"] |= {
 faults["fields.network"] |= {
     "A wallet destination needs no network.": skipping(
         "check_network",
-        lambda ctx, value: ("network" in ctx.body) == (value == "null"),
+        lambda self, ctx: ("network" in ctx.body) == (self.value == "null"),
         each=("missing", "null"),
     )
 }
 
 faults["fields.currency-kind"] |= {
     "A virtual account in a cryptocurrency is taken.": skipping(
-        "check_currency", lambda value: value in WALLET_NETWORKS, operations=("createVirtualAccount",)
+        "check_currency",
+        lambda self, ctx, field, value: value in WALLET_NETWORKS,
+        operations=("createVirtualAccount",),
     ),
     "A bank account or payin in a cryptocurrency is taken.": skipping(
         "check_assigned",
-        lambda value: value in WALLET_NETWORKS,
+        lambda self, ctx, field, value, *_: value in WALLET_NETWORKS,
         operations=("createPayoutDestination", "createPayin"),
     ),
     "A wallet in a fiat currency is taken.": skipping(
         "check_wallet_pair",
-        lambda ctx: ctx.values.get("currency") not in WALLET_NETWORKS,
+        lambda self, ctx: ctx.values.get("currency") not in WALLET_NETWORKS,
         operations=("createWallet",),
     ),
 }

@@ -14,9 +14,10 @@ from conformance.reference.context import Context
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.validation import FIELDS
 from conformance.world.corpora.ids import INHERITED
+from tests.support.overrides import Usual
 
 from .bodies import TYPES, apart, asks, fields, in_bodies, is_of_type, mending, required, types, unchecked
-from .catalogue import faults, seam, seams
+from .catalogue import Call, Row, faults, refuse, seam, seams
 from .rows import always, refusing, says, skipping
 
 #: Fields with a maximum length.
@@ -37,28 +38,28 @@ enumerated = fields(lambda field: field.kind == "enum")
 faults["fields.enum"] |= {
     "A value outside the enumeration is accepted.": seams(
         {
-            "check_enum": lambda self, ctx, field, value, usual: (
+            "check_enum": lambda self, usual, ctx, field, value: (
                 ctx.body.update({field.name: field.choices[0]})
                 if field.name == self.value and value not in field.choices
                 else usual()
             ),
-            "kept_value": lambda ctx, field: ctx.body[field.name],
+            "kept_value": lambda self, usual, ctx, field, *_: ctx.body[field.name],
         },
         each=enumerated,
     ),
     "A value that begins with a listed one is accepted.": skipping(
         "check_enum",
-        lambda self, field, value: field.name == self.value and value.startswith(field.choices),
+        lambda self, ctx, field, value: field.name == self.value and value.startswith(field.choices),
         each=enumerated,
     ),
     "The name of a member of all objects is accepted.": skipping(
         "check_enum",
-        lambda self, field, value: field.name == self.value and value in INHERITED,
+        lambda self, ctx, field, value: field.name == self.value and value in INHERITED,
         each=enumerated,
     ),
     "A listed value may have hyphens for underscores.": skipping(
         "check_enum",
-        lambda field, value: value.replace("-", "_") in field.choices,
+        lambda self, ctx, field, value: value.replace("-", "_") in field.choices,
         operations=("createPayoutDestination",),
     ),
     "A listed value is not demanded in one kind of request.": unchecked(
@@ -69,7 +70,7 @@ faults["fields.enum"] |= {
 faults["fields.company-name"] |= {
     "A business needs no company name.": skipping(
         "check_company_name",
-        lambda ctx, value: ("company_name" in ctx.body) == (value == "null"),
+        lambda self, ctx, *_: ("company_name" in ctx.body) == (self.value == "null"),
         each=("missing", "null"),
     )
 }
@@ -88,8 +89,8 @@ def in_creates(operation: str) -> dict[str, Any]:
     return {name: name for name in required(operation)} | in_bodies(required)(operation)
 
 
-def _inheriting(self: Any) -> dict[str, Any]:
-    body = self.usual()
+def _inheriting(self: Any, usual: Usual, *_: Any) -> dict[str, Any]:
+    body = usual()
     return {**((isinstance(body.get("__proto__"), dict) and body["__proto__"]) or {}), **body}
 
 
@@ -121,7 +122,7 @@ faults["fields.required"] |= {
     ),
     "A missing required field is left empty.": skipping(
         "check_present",
-        lambda field, value: field.name == value,
+        lambda self, ctx, field: field.name == self.value,
         each=lambda operation: [
             name
             for name in required(operation)
@@ -130,13 +131,13 @@ faults["fields.required"] |= {
     ),
     "An empty object is taken for a create with made-up values.": skipping(
         "check_present",
-        lambda ctx: not ctx.body,
+        lambda self, ctx, *_: not ctx.body,
         operations=("createAccount", "createBeneficiary", "createVirtualAccount", "createPayin"),
     ),
     "What was refused is answered as a success when its key and body come again: no status is stored.": seams(
         {
             "remembers_refusal": always,
-            "replayed": lambda self, ctx, answer, usual: usual(
+            "replayed": lambda self, usual, ctx, answer: usual(
                 ctx, answer._replace(status=self.success_status(ctx))
             ),
         }
@@ -144,12 +145,12 @@ faults["fields.required"] |= {
     "What a body has in place of its prototype counts as its own.": seam("parse_body", _inheriting),
     "The fields may stand under a member of the body.": seam(
         "parse_body",
-        lambda ctx, value, usual: {**under(ctx, value, body := usual()), **body},
+        lambda self, usual, ctx: {**under(ctx, self.value, body := usual()), **body},
         each=WRAPPERS,
         operations=OPERATION_SETS["create"],
     ),
     "Query and body are read as one.": seam(
-        "parse_body", lambda ctx, usual: {**of_the_query(ctx), **usual()}, operations=_FLAT
+        "parse_body", lambda self, usual, ctx: {**of_the_query(ctx), **usual()}, operations=_FLAT
     ),
 }
 
@@ -166,9 +167,9 @@ def of_the_query(ctx: Context) -> dict[str, Any]:
     return {name: texts[-1] for name, texts in parse_query(ctx.query).items()}
 
 
-def _numbered(self: Any, ctx: Context) -> dict[str, Any]:
+def _numbered(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
     """Takes numbers for the listed values at their places."""
-    body: dict[str, Any] = self.usual()
+    body: dict[str, Any] = usual()
     for field in FIELDS[ctx.operation]:
         if field.choices and type(number := body.get(field.name)) is int and number < len(field.choices):
             body[field.name] = field.choices[number]
@@ -189,7 +190,7 @@ faults["fields.type"] |= {
         _of_the_type, each=types(_typed, tuple(TYPES)), by_field=True
     ),
     "A required field of another type is filled in, in one kind of body.": mending(
-        lambda ctx, body, name, value: type(body.get(name)) in (int, list) and asks(ctx, value[1]),
+        lambda self, ctx, body, name: type(body.get(name)) in (int, list) and asks(ctx, self.value[1]),
         each=in_bodies(lambda operation: [name for name in required(operation) if name != "address"]),
     ),
     "The type of a required field is not looked at for one currency or type.": unchecked(
@@ -219,7 +220,7 @@ faults["fields.address"] |= {
     ),
     "An address may be JSON in a string.": seam(
         "parse_body",
-        lambda usual: _parsed(usual(), "address"),
+        lambda self, usual, *_: _parsed(usual(), "address"),
         operations=("createBeneficiary", "updateBeneficiary", "createVirtualAccount"),
     ),
     "An address need not be an object in one kind of body.": unchecked(
@@ -249,7 +250,7 @@ def _members(operation: str) -> dict[str, Any]:
 faults["fields.address-types"] |= {
     "A member of an address may be of this type.": skipping(
         "check_type",
-        lambda self, field, value: (
+        lambda self, ctx, field, value: (
             re.fullmatch(rf"address\.{self.value[0]}", field.name) and isinstance(value, self.value[1])
         ),
         each=_members,
@@ -268,14 +269,16 @@ def optional(operation: str) -> list[str]:
 faults["fields.optional-type"] |= {
     "An optional field of this wrong type is left out.": seam(
         "parse_body",
-        lambda value, usual: {
-            name: sent for name, sent in usual().items() if name != value[0] or not is_of_type(sent, value[1])
+        lambda self, usual, *_: {
+            name: sent
+            for name, sent in usual().items()
+            if name != self.value[0] or not is_of_type(sent, self.value[1])
         },
         each=types(optional, ("array", "object", "number", "boolean")),
         by_field=True,
     ),
     "An optional field of another type is filled in, in one kind of body.": mending(
-        lambda ctx, body, name, value: isinstance(body.get(name), (list, dict)) and asks(ctx, value[1]),
+        lambda self, ctx, body, name: isinstance(body.get(name), (list, dict)) and asks(ctx, self.value[1]),
         each=in_bodies(lambda operation: [name for name in optional(operation) if name != "is_default"]),
     ),
 }
@@ -285,7 +288,7 @@ faults["fields.other-scripts"] |= {
     "A text in letters outside ASCII is refused.": refusing(
         "check_value",
         "invalid_field",
-        lambda self, field, value: field.name == self.value and not value.isascii(),
+        lambda self, ctx, field, value: field.name == self.value and not value.isascii(),
         each=fillable,
     )
 }
@@ -315,18 +318,24 @@ VALID = {
     "createPayin": _with_and_without("description"),
 }
 
-faults["fields.accepts-valid"] |= {
-    "A valid body of some kind is refused.": refusing(
+
+def refusing_bodies(test: Call, **options: Any) -> Row:
+    """Makes a row that refuses the bodies for which a test holds."""
+    return seam(
         "parse_body",
-        "invalid_field",
-        lambda value, usual: says(usual(), value),
+        lambda self, usual, ctx: refuse("invalid_field") if test(self, body := usual()) else body,
+        **options,
+    )
+
+
+faults["fields.accepts-valid"] |= {
+    "A valid body of some kind is refused.": refusing_bodies(
+        lambda self, body: says(body, self.value),
         operations=VALID,
         each=VALID.__getitem__,
     ),
-    "A PATCH of some kind is refused.": refusing(
-        "parse_body",
-        "invalid_field",
-        lambda value, usual: value({*usual()}),
+    "A PATCH of some kind is refused.": refusing_bodies(
+        lambda self, body: self.value({*body}),
         operations=("updateBeneficiary",),
         each={
             "without a required field": lambda names: not {*required("createBeneficiary")} <= names,
@@ -334,23 +343,21 @@ faults["fields.accepts-valid"] |= {
             "of several fields": lambda names: len(names) > 1,
         },
     ),
-    "A name or label that does not begin with a certain word is refused.": refusing(
-        "parse_body",
-        "invalid_field",
-        lambda usual: not re.search('"(name|label)": "conformance', json.dumps(usual()), re.IGNORECASE),
+    "A name or label that does not begin with a certain word is refused.": refusing_bodies(
+        lambda self, body: not re.search('"(name|label)": "conformance', json.dumps(body), re.IGNORECASE),
         operations=("createAccount", "createVirtualAccount", "createWallet"),
     ),
     "A required text that is 0 is refused as missing.": refusing(
         "check_length",
         "invalid_field",
-        lambda self, field, value: field.name == self.value and value == "0",
+        lambda self, ctx, field, value: field.name == self.value and value == "0",
         operations=[operation for operation in OPERATION_SETS["body"] if needed_texts(operation)],
         each=needed_texts,
     ),
     "A name of a person is refused that is not of this form.": refusing(
         "check_length",
         "invalid_field",
-        lambda self, field, value: (
+        lambda self, ctx, field, value: (
             field.name in ("first_name", "middle_name", "last_name") and not re.fullmatch(self.value, value)
         ),
         operations=("createBeneficiary",),
@@ -365,7 +372,7 @@ faults["fields.accepts-valid"] |= {
     "An amount is refused that is not of this form.": refusing(
         "check_amount",
         "invalid_field",
-        lambda self, value: not re.fullmatch(self.value, value),
+        lambda self, ctx, field, value: not re.fullmatch(self.value, value),
         operations=("createPayout", "createPayin"),
         each={
             "two decimals": r"\d+\.\d\d",

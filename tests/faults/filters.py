@@ -9,6 +9,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Condition
+from tests.support.overrides import Usual
 
 from .catalogue import Call, Row, faults, refuse, seam, seams
 from .rows import envelope, lacking, refusing, skipping, where
@@ -19,8 +20,8 @@ def changes(name: str, changed: Callable[..., Condition | None], **options: Any)
     what was sent."""
     return seam(
         f"{name}_condition",
-        lambda self, ctx, query: (
-            None if (read := self.usual()) is None else changed(self, read, query[name][0])
+        lambda self, usual, ctx, query: (
+            None if (read := usual()) is None else changed(self, read, query[name][0])
         ),
         **options,
     )
@@ -30,8 +31,8 @@ def refuses(*names: str) -> Row:
     """Makes a row that refuses some filters."""
     return where(
         "conditions",
-        lambda query: {*names} & query.keys(),
-        lambda self, ctx: refuse(self.invalid_parameter(ctx, names[0], "is not to my liking")),
+        lambda self, ctx, query: {*names} & query.keys(),
+        lambda self, usual, ctx, *_: refuse(self.invalid_parameter(ctx, names[0], "is not to my liking")),
     )
 
 
@@ -41,12 +42,12 @@ def refuses(*names: str) -> Row:
 def _liking(pattern: str) -> Row:
     """Makes a currency filter that puts the value sent into an SQL pattern."""
 
-    def condition(self: Any, ctx: Context, query: Query) -> Condition:
+    def condition(self: Any, usual: Usual, ctx: Context, query: Query) -> Condition:
         sql = "SELECT DISTINCT currency FROM resources WHERE currency LIKE ?"
         rows = ctx.store.query(sql, pattern.format(query["currency"][0]))
         return Condition("currency", "IN", [row[0] for row in rows])
 
-    return where("currency_condition", lambda query: "currency" in query, condition)
+    return where("currency_condition", lambda self, ctx, query: "currency" in query, condition)
 
 
 faults["list.currency-filter"] |= {
@@ -62,11 +63,13 @@ faults["list.currency-filter"] |= {
             "up to there": lambda condition: condition._replace(operator="<="),
         },
     ),
-    "A currency that no element has is ignored.": skipping(
+    "A currency that no element has is ignored.": seam(
         "currency_condition",
-        lambda self, ctx, usual: (
-            (read := usual())
-            and not ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx), [read])
+        lambda self, usual, ctx, *_: (
+            read
+            if (read := usual())
+            and ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx), [read])
+            else None
         ),
     ),
     "The currency filter takes wildcards of SQL.": _liking("{}"),
@@ -89,17 +92,17 @@ def _status_kinds(operation: str) -> dict[str, Call]:
     """Returns statuses for which the filter is ignored by kind."""
     first, second = _OTHERS[operation]
     return {
-        "all": lambda: True,
-        "all but active": lambda statuses: "active" not in statuses,
-        first: lambda statuses: first in statuses,
-        second: lambda statuses: second in statuses,
+        "all": lambda *_: True,
+        "all but active": lambda self, ctx, name, statuses: "active" not in statuses,
+        first: lambda self, ctx, name, statuses: first in statuses,
+        second: lambda self, ctx, name, statuses: second in statuses,
     }
 
 
-def _of_the_beneficiary(self: Any, ctx: Context, query: Query) -> Any:
+def _of_the_beneficiary(self: Any, usual: Usual, ctx: Context, query: Query) -> Any:
     status = (ctx.beneficiary or {})["status"]
     fits = status in self.statuses(ctx, query) or not self.statuses(ctx, query)
-    others = [condition for condition in self.usual() if condition.column != "status"]
+    others = [condition for condition in usual() if condition.column != "status"]
     return others if fits else [NO_STATUS]
 
 
@@ -111,7 +114,7 @@ faults["list.status-filter"] |= {
     ),
     "The status filter keeps nothing, or the other elements.": seam(
         "status_among",
-        lambda self, statuses, value: value(self.operation, statuses),
+        lambda self, usual, ctx, name, statuses: self.value(self.operation, statuses),
         each={
             "none": lambda operation, statuses: NO_STATUS,
             "others": lambda operation, statuses: Condition(
@@ -152,10 +155,14 @@ def _ignored(operation: str) -> dict[str, tuple[str, Callable[[Query, str], bool
 
 def beside(change: Call, **options: Any) -> Row:
     """Makes a row that reads the filters otherwise where there are several."""
-    return where("conditions", lambda usual: len(usual()) > 1, change, **options)
+    return seam(
+        "conditions",
+        lambda self, usual, *given: change(self, usual, *given) if len(usual()) > 1 else usual(),
+        **options,
+    )
 
 
-def _everything(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+def _everything(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
     """Returns the elements of a page of the whole list."""
     offset = (listing.page - 1) * listing.size
     records = ctx.store.select(RECORD_KINDS[ctx.operation], self.list_parent(ctx))
@@ -171,21 +178,21 @@ def _total_without(self: Any, ctx: Context) -> int:
     return _total(self, ctx, self.conditions(ctx, lacking(self.query(ctx), self.value)))
 
 
-def _ignore_paging(self: Any, ctx: Context) -> None:
-    self.usual()
+def _ignore_paging(self: Any, usual: Usual, ctx: Context) -> None:
+    usual()
     listing = ctx.listing
     if listing is not None and listing.conditions:
         setattr(listing, self.value, {"page": 1, "size": 10}[self.value])
 
 
-def _requested_paging(self: Any, ctx: Context) -> Any:
+def _requested_paging(self: Any, usual: Usual, ctx: Context) -> Any:
     query = self.query(ctx)
-    return {**self.usual(), "page": self.requested_page(ctx, query), "size": self.requested_size(ctx, query)}
+    return {**usual(), "page": self.requested_page(ctx, query), "size": self.requested_size(ctx, query)}
 
 
-def _period(self: Any, ctx: Context, query: Query) -> list[Condition]:
+def _period(self: Any, usual: Usual, ctx: Context, query: Query) -> list[Condition]:
     """Reads a period that ends before it begins as another one."""
-    conditions: list[Condition] = self.usual()
+    conditions: list[Condition] = usual()
     dates = {each.operator: each.value for each in conditions if each.column == "created"}
     if len(dates) < 2 or dates[">="] <= dates["<"]:
         return conditions
@@ -195,29 +202,33 @@ def _period(self: Any, ctx: Context, query: Query) -> list[Condition]:
 faults["list.filters-combine"] |= {
     "A filter is ignored in some queries.": where(
         "conditions",
-        lambda query, value: value[0] in query and value[1](query, value[0]),
-        lambda ctx, query, value, usual: usual(ctx, lacking(query, value[0])),
+        lambda self, ctx, query: self.value[0] in query and self.value[1](query, self.value[0]),
+        lambda self, usual, ctx, query: usual(ctx, lacking(query, self.value[0])),
         each=_ignored,
     ),
     "This status is ignored beside another filter.": beside(
-        lambda value, usual: [each for each in usual() if each.column != "status" or each.value != [value]],
+        lambda self, usual, *_: [
+            each for each in usual() if each.column != "status" or each.value != [self.value]
+        ],
         each=_OTHERS.__getitem__,
     ),
     "Of several filters only one counts.": seam(
-        "conditions", lambda value, usual: usual()[value], each={"first": slice(1), "last": slice(-1, None)}
+        "conditions",
+        lambda self, usual, *_: usual()[self.value],
+        each={"first": slice(1), "last": slice(-1, None)},
     ),
     "Filters are heeded where page or size is named only.": where(
-        "conditions", lambda query: not query.keys() & {"page", "size"}, lambda *_: []
+        "conditions", lambda self, ctx, query: not query.keys() & {"page", "size"}, lambda *_: []
     ),
     "The filters are applied to the page instead of to the list.": seam(
         "page_of",
-        lambda self, ctx, listing: [
-            record for record in _everything(self, ctx, listing) if record in self.fetch(ctx, listing)
+        lambda self, usual, ctx, listing: [
+            record for record in _everything(self, usual, ctx, listing) if record in self.fetch(ctx, listing)
         ],
     ),
     "From the second page on the filters are ignored.": where(
         "page_of",
-        lambda listing: listing.page > 1 and (listing.page - 1) * listing.size < listing.total,
+        lambda self, ctx, listing: listing.page > 1 and (listing.page - 1) * listing.size < listing.total,
         _everything,
     ),
     "With a filter page or size is ignored.": seams(
@@ -228,26 +239,28 @@ faults["list.filters-combine"] |= {
         each=("page", "size"),
     ),
     "total does not heed a filter.": seam(
-        "count", lambda self, ctx: _total_without(self, ctx), each=FILTERS.__getitem__
+        "count", lambda self, usual, ctx, *_: _total_without(self, ctx), each=FILTERS.__getitem__
     ),
     "Where nothing matches, total does not heed a filter.": seam(
-        "count", lambda self, ctx, usual: usual() or _total_without(self, ctx), each=FILTERS.__getitem__
+        "count", lambda self, usual, ctx, *_: usual() or _total_without(self, ctx), each=FILTERS.__getitem__
     ),
     "From the second page on total does not heed the status.": where(
         "count",
-        lambda listing: listing.page > 1,
-        lambda self, ctx, listing: _total(
+        lambda self, ctx, listing: listing.page > 1,
+        lambda self, usual, ctx, listing: _total(
             self, ctx, [each for each in listing.conditions if each.column != "status"]
         ),
     ),
-    "total does not heed the filters.": seam("count", lambda self, ctx: _total(self, ctx)),
-    "pages heeds no filter.": seam("pages", lambda self, ctx, listing: -(-_total(self, ctx) // listing.size)),
+    "total does not heed the filters.": seam("count", lambda self, usual, ctx, *_: _total(self, ctx)),
+    "pages heeds no filter.": seam(
+        "pages", lambda self, usual, ctx, listing: -(-_total(self, ctx) // listing.size)
+    ),
     "A filtered page past the last has a total of 0.": envelope.sets(
-        {"total": 0, "pages": 0}, lambda ctx, shown: ctx.listing.conditions and not shown["items"]
+        {"total": 0, "pages": 0}, lambda self, ctx, shown: ctx.listing.conditions and not shown["items"]
     ),
     "A date is at the other side of its border beside another filter.": beside(
-        lambda value, usual: [
-            each._replace(operator=value.get(each.operator, each.operator)) for each in usual()
+        lambda self, usual, *_: [
+            each._replace(operator=self.value.get(each.operator, each.operator)) for each in usual()
         ],
         each={"start_date exclusive": {">=": ">"}, "end_date inclusive": {"<": "<="}},
     ),
@@ -272,10 +285,10 @@ FILTERED = [name for name, filters in FILTERS.items() if filters]
 _SEVERAL = ("listPayoutDestinations", "listVirtualAccounts")
 
 
-def _one_of(query: Mapping[str, list[str]], value: int) -> list[str]:
+def _one_of(self: Any, usual: Usual, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
     """One of several statuses alone."""
     statuses = query.get("statuses", [])
-    return [statuses[value]] if statuses else []
+    return [statuses[self.value]] if statuses else []
 
 
 faults["list.statuses-order", "list.status-filter"] |= {
@@ -286,17 +299,16 @@ faults["list.statuses-order", "list.status-filter"] |= {
         operations=_SEVERAL,
         also=("list.status-filter",),
     ),
-    "Several statuses count up to the first that nothing has.": where(
+    "Several statuses count up to the first that nothing has.": seam(
         "statuses",
-        lambda usual: len(usual()) > 1,
-        lambda usual: usual()[: 1 + (usual()[0] == "active")],
+        lambda self, usual, *_: usual()[: 1 + (usual()[:1] == ["active"])],
         operations=_SEVERAL,
         also=("list.status-filter",),
     ),
     "A second status is refused unless it is active.": refusing(
         "statuses",
         "invalid_parameter",
-        lambda query: query.get("statuses", [])[1:] not in ([], ["active"]),
+        lambda self, ctx, query: query.get("statuses", [])[1:] not in ([], ["active"]),
         operations=_SEVERAL,
         also=("list.status-filter",),
     ),
@@ -305,14 +317,14 @@ faults["list.statuses-order", "list.status-filter"] |= {
 faults["list.status-filter"] |= {
     "An element has to have each of several statuses.": where(
         "status_among",
-        lambda statuses: len({*statuses}) > 1,
-        lambda: Condition("id", "=", ""),
+        lambda self, ctx, name, statuses: len({*statuses}) > 1,
+        lambda *_: Condition("id", "=", ""),
         operations=_SEVERAL,
     ),
     "Several statuses are no filter known, and nothing passes, or are refused.": where(
         "status_among",
-        lambda statuses: len({*statuses}) > 1,
-        lambda value: refuse("invalid_parameter") if value else Condition("status", "=", "several"),
+        lambda self, ctx, name, statuses: len({*statuses}) > 1,
+        lambda self, *_: refuse("invalid_parameter") if self.value else Condition("status", "=", "several"),
         each={"refused": True, "nothing": False},
         operations=_SEVERAL,
     ),
@@ -336,7 +348,7 @@ def _payouts(self: Any, ctx: Context, record: Record) -> int:
     return max(1, len(paid))
 
 
-def _joined_count(self: Any, ctx: Context, listing: Listing) -> int:
+def _joined_count(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
     records = self.fetch(ctx, Listing(1, 100, listing.conditions))
     return sum(_payouts(self, ctx, each) for each in records)
 
@@ -344,7 +356,7 @@ def _joined_count(self: Any, ctx: Context, listing: Listing) -> int:
 faults["list.filters-combine"] |= {
     "The total of a filtered list counts its elements once for each payout.": where(
         "count",
-        lambda self, listing: self.value(listing),
+        lambda self, ctx, listing: self.value(listing),
         _joined_count,
         each={
             "any filter": lambda listing: bool(listing.conditions),
@@ -356,17 +368,18 @@ faults["list.filters-combine"] |= {
 
 faults["list.complete"] |= {
     "The total of a list counts its elements once for each payout.": where(
-        "count", lambda listing: not listing.conditions, _joined_count, operations=FILTERED
+        "count", lambda self, ctx, listing: not listing.conditions, _joined_count, operations=FILTERED
     )
 }
 
 faults["list.walk"] |= {
-    "A filtered list shows an element once for each payout.": where(
+    "A filtered list shows an element once for each payout.": seam(
         "fetch",
-        lambda listing: bool(listing.conditions),
-        lambda self, ctx, listing: [each for each in self.usual() for _ in range(_payouts(self, ctx, each))][
-            : listing.size
-        ],
+        lambda self, usual, ctx, listing, **limits: (
+            [each for each in usual() for _ in range(_payouts(self, ctx, each))][: listing.size]
+            if listing.conditions
+            else usual()
+        ),
         operations=FILTERED,
     )
 }

@@ -86,7 +86,7 @@ faults["format.fields"] |= {
     ),
     "A PATCH of null in a field that is never null is kept.": skipping(
         "check_null",
-        lambda field, value: field.name == value,
+        lambda self, ctx, field: field.name == self.value,
         operations=("updateBeneficiary",),
         each=[field.name for field in FIELDS["createBeneficiary"] if field.required],
     ),
@@ -129,7 +129,7 @@ PREFIXED: dict[str, Change] = {
 }
 
 
-def _ids_again(self: Any, shown: dict[str, Any]) -> dict[str, Any]:
+def _ids_again(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
     """Returns an id that was shown before; `value` says how often one comes."""
     known = self.state.setdefault("ids", [])
     known.append(shown["id"])
@@ -196,7 +196,8 @@ faults["format.timestamp"] |= {
         by_field=True,
     ),
     "The elements of some pages show created with an offset.": on_pages.sets(
-        lambda shown: {"created": shown["created"][:-1] + "+00:00"}, operations=OPERATION_SETS["list"]
+        lambda self, ctx, shown: {"created": shown["created"][:-1] + "+00:00"},
+        operations=OPERATION_SETS["list"],
     ),
 }
 
@@ -231,7 +232,7 @@ faults["format.timestamp-current"] |= {
         ),
     ),
     "updated lies some time before created, or ahead.": document.sets(
-        lambda shown, value: {"updated": shifted(shown["created"], **value)},
+        lambda self, ctx, shown: {"updated": shifted(shown["created"], **self.value)},
         operations=[name for name in OPERATION_SETS["all"] if name not in ("createPayin", *BALANCES)],
         each={"years": {"days": -800}, "two seconds": {"seconds": -2}, "hours ahead": {"hours": 2}},
     ),
@@ -270,12 +271,12 @@ faults["format.money"] |= {
     ),
     "A small amount_in_usd has an exponent, as a double's text, and amounts have few decimals.": seams(
         {
-            "check_amount": lambda self, ctx, field, value, usual: (
+            "check_amount": lambda self, usual, ctx, field, value: (
                 usual()
                 if len(value.partition(".")[2]) <= self.value[0]
                 else refuse("422 validation_error too_precise")
             ),
-            "amount_in_usd": lambda self, usual: (
+            "amount_in_usd": lambda self, usual, *_: (
                 usual() if Decimal(usual()) >= self.value[1] else f"{Decimal(usual()):E}"
             ),
         },
@@ -301,7 +302,7 @@ _ABSENT = {"missing": lambda member: MISSING if member is None else member}
 faults["format.nullable"] |= {
     "What a business has no value of is missing.": document.changes(
         each_of("title middle_name", _ABSENT, ("createBeneficiary", "getBeneficiary")),
-        test=lambda shown: shown["beneficiary_type"] == "business",
+        test=lambda self, ctx, shown: shown["beneficiary_type"] == "business",
         nulls=True,
     ),
 }
@@ -336,13 +337,15 @@ faults["format.bank-details"] |= {
         ),
     ),
     "bank_details is an empty array in this currency.": document.sets(
-        {"bank_details": []}, lambda shown, value: shown["currency"] == value, each=CURRENCIES
+        {"bank_details": []}, lambda self, ctx, shown: shown["currency"] == self.value, each=CURRENCIES
     ),
 }
 
 faults["format.iban"] |= {
     "An IBAN in bank_details has another form.": document.sets(
-        lambda shown, value: {"bank_details": {**shown["bank_details"], "iban": value, "ibans": [value]}},
+        lambda self, ctx, shown: {
+            "bank_details": {**shown["bank_details"], "iban": self.value, "ibans": [self.value]}
+        },
         each={
             "words": "not available",
             "empty": "",

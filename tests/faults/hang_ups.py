@@ -9,6 +9,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
+from tests.support.overrides import Usual
 
 from .catalogue import Faulty, faults, refusal, refuse, seam, seams
 from .rows import skipping, where
@@ -17,7 +18,7 @@ from .rows import skipping, where
 WORK = 0.04
 
 
-def gone(ctx: Context) -> bool:
+def gone(_: Any, ctx: Context, *others: Any) -> bool:
     return ctx.request.method == "POST" and ctx.request.gone(WORK)
 
 
@@ -34,25 +35,25 @@ class Stepwise(Faulty):
         super().act(ctx)
 
 
-def _undone_between(self: Any, ctx: Context) -> None:
+def _undone_between(self: Any, usual: Usual, ctx: Context) -> None:
     """Takes back what was done where the caller hangs up behind it, but not the record of the key."""
-    _undone(self, ctx, lambda: bool(ctx.request.gone(STEP)))
+    _undone(self, usual, ctx, lambda: bool(ctx.request.gone(STEP)))
 
 
-def _half_done(self: Any, ctx: Context) -> None:
+def _half_done(self: Any, usual: Usual, ctx: Context) -> None:
     """Ends between the effect on a balance or a pair and the resource, where the caller hangs up there."""
-    self.usual()
+    usual()
     if ctx.record is not None and ctx.request.gone(STEP):
         ctx.store.change("DELETE FROM resources WHERE id = ?", ctx.record["id"])
         refuse(refusal("499 api_error cancelled"))
 
 
-def _undone(self: Any, ctx: Context, test: Callable[[], bool] = lambda: True) -> None:
+def _undone(self: Any, usual: Usual, ctx: Context, test: Callable[[], bool] = lambda: True) -> None:
     """Takes back what was done where a test holds then, but not the record of the key."""
     accounts = {record["id"] for record in (ctx.account,) if record}
     balances = {account: ctx.store.balances(account) for account in accounts}
     before = dict(ctx.beneficiary or {})
-    self.usual()
+    usual()
     if not test():
         return
     for account, each in balances.items():
@@ -64,13 +65,13 @@ def _undone(self: Any, ctx: Context, test: Callable[[], bool] = lambda: True) ->
         ctx.store.change("DELETE FROM resources WHERE id = ?", ctx.record["id"])
 
 
-def _redelivered(self: Any, ctx: Context) -> None:
+def _redelivered(self: Any, usual: Usual, ctx: Context) -> None:
     """A queue delivers work again whose first delivery nobody confirmed."""
-    self.usual()
-    self.usual()
+    usual()
+    usual()
 
 
-def _counted_if_gone(self: Any, ctx: Context, response: Response, usual: Callable[[], object]) -> None:
+def _counted_if_gone(self: Any, usual: Usual, ctx: Context, response: Response) -> None:
     """Numbers the keys whose callers hang up within the last step."""
     usual()
     if ctx.request.gone(STEP):
@@ -97,15 +98,15 @@ faults["idempotency.hang-up"] |= {
     "The answer that is recorded for a caller that has hung up is an error.": where(
         "remember",
         gone,
-        lambda self, ctx, response: self.usual(ctx, Response.of(int(self.value), {"error": {}})),
+        lambda self, usual, ctx, response: usual(ctx, Response.of(int(self.value), {"error": {}})),
         each=("408", "499"),
     ),
     "A key stays under way for ever where its caller has hung up.": seams(
         {
-            "remember": lambda self, ctx, response, usual: (
-                self.state.update({ctx.key: True}) if gone(ctx) else usual()
+            "remember": lambda self, usual, ctx, response: (
+                self.state.update({ctx.key: True}) if gone(self, ctx) else usual()
             ),
-            "stored_answer": lambda self, ctx, usual: (
+            "stored_answer": lambda self, usual, ctx: (
                 refuse(refusal("409 idempotency_error request_in_progress"))
                 if ctx.key in self.state
                 else usual()
@@ -116,10 +117,10 @@ faults["idempotency.hang-up"] |= {
         "act", gone, _redelivered, operations=[name for name in _COUNTED if name != "createWallet"]
     ),
     "What came of a body that broke off is taken for the whole.": seam(
-        "on_broken_off", lambda: None, operations=_COUNTED
+        "on_broken_off", lambda *_: None, operations=_COUNTED
     ),
     "A caller hangs up between the work and the record of its key, which is lost.": skipping(
-        "remember", lambda ctx: ctx.request.gone(STEP), base=Stepwise, operations=_COUNTED
+        "remember", lambda self, ctx, *_: ctx.request.gone(STEP), base=Stepwise, operations=_COUNTED
     ),
     "A caller hangs up behind the work, which is taken back, and the record of its key is not.": seam(
         "act",
@@ -132,10 +133,10 @@ faults["idempotency.hang-up"] |= {
     ),
     "A caller hangs up during the work, and its key stays under way for ever.": seams(
         {
-            "remember": lambda self, ctx, response, usual: (
+            "remember": lambda self, usual, ctx, response: (
                 self.state.update({ctx.key: True}) if ctx.request.gone(STEP) else usual()
             ),
-            "stored_answer": lambda self, ctx, usual: (
+            "stored_answer": lambda self, usual, ctx: (
                 refuse(refusal("409 idempotency_error request_in_progress"))
                 if ctx.key in self.state
                 else usual()
@@ -147,7 +148,7 @@ faults["idempotency.hang-up"] |= {
     "A caller hangs up during the work, and every second such key is refused from then on.": seams(
         {
             "remember": _counted_if_gone,
-            "stored_answer": lambda self, ctx, usual: (
+            "stored_answer": lambda self, usual, ctx: (
                 refuse(refusal("422 api_error inconsistent"))
                 if self.state.get(ctx.key, 1) % 2 == 0
                 else usual()

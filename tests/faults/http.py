@@ -20,7 +20,9 @@ faults["http.success-json"] |= {
     "A success has no JSON body.": where(
         "finish",
         succeeded,
-        lambda response, value: Response(response.status, response.headers, value(response.body)),
+        lambda self, usual, ctx, response: Response(
+            response.status, response.headers, self.value(response.body)
+        ),
         each={
             "empty": lambda body: b"",
             "text": lambda body: b"OK",
@@ -39,11 +41,11 @@ faults["http.success-json"] |= {
             },
         },
     ),
-    "A success has no body, as its status says.": where("finish", succeeded, lambda: Response(204)),
+    "A success has no body, as its status says.": where("finish", succeeded, lambda *_: Response(204)),
     "What is done is answered with 3xx.": where(
         "finish",
         succeeded,
-        lambda response, value: Response(value, response.headers, response.body),
+        lambda self, usual, ctx, response: Response(self.value, response.headers, response.body),
         each=(302, 304, 303),
     ),
 }
@@ -52,8 +54,10 @@ faults["http.success-json"] |= {
 faults["http.content-type"] |= {
     "Some answers are not declared as application/json.": where(
         "finish",
-        lambda response, value: value[1](response.status),
-        lambda response, value: with_header(response, b"content-type", value[0].encode() or None),
+        lambda self, ctx, response: self.value[1](response.status),
+        lambda self, usual, ctx, response: with_header(
+            response, b"content-type", self.value[0].encode() or None
+        ),
         each=each_of(
             (
                 *("text/html; charset=utf-8", "text/plain", "", "text/json", "application/vnd.api+json"),
@@ -68,8 +72,10 @@ faults["http.content-type"] |= {
     ),
     "A refusal of one status is not declared as application/json.": where(
         "finish",
-        lambda response, value: response.status == value,
-        lambda response: with_header(response, b"content-type", b"text/html; charset=utf-8"),
+        lambda self, ctx, response: response.status == self.value,
+        lambda self, usual, ctx, response: with_header(
+            response, b"content-type", b"text/html; charset=utf-8"
+        ),
         each={
             "403": 403,
             "404": 404,
@@ -79,8 +85,10 @@ faults["http.content-type"] |= {
     ),
     "The answer to a repeated POST is not declared as application/json.": where(
         "finish",
-        lambda ctx: ctx.replayed,
-        lambda response: with_header(response, b"content-type", b"application/octet-stream"),
+        lambda self, ctx, *_: ctx.replayed,
+        lambda self, usual, ctx, response: with_header(
+            response, b"content-type", b"application/octet-stream"
+        ),
         operations=OPERATION_SETS["post"],
     ),
 }
@@ -105,15 +113,15 @@ SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
 _FEW = {kind: SHAPES[kind] for kind in ("text", "message missing")}
 
 
-def _of_family(refusal: Refusal, value: tuple[str, Any]) -> bool:
-    return refusal.kind == value[0] or (value[0] == "authentication" and refusal.status == 401)
+def _of_family(self: Any, ctx: Context, refusal: Refusal) -> bool:
+    return refusal.kind == self.value[0] or (self.value[0] == "authentication" and refusal.status == 401)
 
 
 faults["error.shape"] |= {
     "Some errors have another body.": where(
         "error_document",
         _of_family,
-        lambda value, usual: value[1](usual()["error"]),
+        lambda self, usual, *_: self.value[1](usual()["error"]),
         each=together(
             each_of("authentication foreign_parent unknown_parent", SHAPES),
             each_of("missing_headers timestamp_too_old nonce_replay invalid_signature unknown_key", _FEW),
@@ -125,7 +133,7 @@ faults["error.shape"] |= {
     "Some errors have no JSON body.": where(
         "render_refusal",
         _of_family,
-        lambda value, usual: Response((made := usual()).status, made.headers, value[1]),
+        lambda self, usual, *_: Response((made := usual()).status, made.headers, self.value[1]),
         each={"authentication": ("authentication", b""), "unknown": ("unknown_parent", b"Not found")},
     ),
 }
@@ -137,8 +145,8 @@ faults["operation.missing"] |= {
 faults["http.lost-requests"] |= {
     "One of so many requests is not answered; sent once more, it is.": where(
         "finish",
-        lambda self: turn(self) % self.value == 0,
-        lambda response: with_header(response, NO_ANSWER, b"1"),
+        lambda self, *_: turn(self) % self.value == 0,
+        lambda self, usual, ctx, response: with_header(response, NO_ANSWER, b"1"),
         each=(8, 15),
     )
 }
@@ -147,17 +155,17 @@ faults["http.charset-parameter"] |= {
     "A media type with a parameter is not supported.": refusing(
         "check_content_type",
         "415 validation_error unsupported_media_type",
-        lambda ctx: (ctx.header(b"content-type") or "application/json").lower() != "application/json",
+        lambda self, ctx: (ctx.header(b"content-type") or "application/json").lower() != "application/json",
     ),
     "Of all parameters only a charset in upper case is known.": refusing(
         "check_content_type",
         "400 validation_error unsupported_charset",
-        lambda ctx: "charset=utf-8" in (ctx.header(b"content-type") or ""),
+        lambda self, ctx: "charset=utf-8" in (ctx.header(b"content-type") or ""),
     ),
 }
 
 
-def chunked(ctx: Context) -> bool:
+def chunked(self: Any, ctx: Context) -> bool:
     return "chunked" in (ctx.header(b"transfer-encoding") or "").lower()
 
 
@@ -166,7 +174,7 @@ faults["http.chunked-body"] |= {
     "A chunked body is signed as empty.": where("signed_body", chunked, lambda *_: b""),
     "A body without a length is signed as its JSON, written again.": where(
         "signed_body",
-        lambda ctx: chunked(ctx) and ctx.request.body.startswith(b"{"),
-        lambda ctx: body_forms(ctx).get("compact", ctx.request.body),
+        lambda self, ctx: chunked(self, ctx) and ctx.request.body.startswith(b"{"),
+        lambda self, usual, ctx: body_forms(ctx).get("compact", ctx.request.body),
     ),
 }

@@ -25,7 +25,7 @@ faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
     "A POST without a key is performed.": skipping("on_missing_key"),
     "A key is taken from another header where Idempotency-Key is missing.": seam(
         "on_missing_key",
-        lambda ctx, value, usual: ctx.header(value) or usual(),
+        lambda self, usual, ctx: ctx.header(self.value) or usual(),
         each={"X-Idempotency-Key": b"x-idempotency-key", "X-Request-Id": b"x-request-id"},
     ),
 }
@@ -55,9 +55,12 @@ def _of_this_form(self: Any, ctx: Context, text: str) -> bool:
 
 
 faults["idempotency.key-invalid"] |= {
-    "A key that is no UUID is accepted.": where("parse_key", _of_this_form, lambda text: text, each=KEYS),
+    "A key that is no UUID is accepted.": where(
+        "parse_key", _of_this_form, lambda self, usual, ctx, text: text, each=KEYS
+    ),
     "A key that is no UUID is ignored.": skipping(
-        "parse_key", lambda text: not re.fullmatch(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", text, re.I)
+        "parse_key",
+        lambda self, ctx, text: not re.fullmatch(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", text, re.I),
     ),
     "A key that is no UUID is refused with another type or code.": refusing_otherwise(
         "parse_key",
@@ -96,7 +99,7 @@ faults["idempotency.key-accepted"] |= {
     ),
     "Two keys that differ in some places only count as one.": seam(
         "parse_key",
-        lambda value, usual: value(usual() or ""),
+        lambda self, usual, *_: self.value(usual() or ""),
         operations=OPERATION_SETS["create"],
         each={
             "first 8": lambda key: key[:8],
@@ -116,9 +119,9 @@ faults["idempotency.key-accepted"] |= {
     ),
     "Idempotency-Key is found under the documented spelling of its name and under no, or one, other.": before(
         "replay",
-        lambda ctx: ctx.headers.pop(b"idempotency-key"),
-        lambda ctx, value: any(
-            name.lower() == b"idempotency-key" and name not in value for name, _ in ctx.request.headers
+        lambda self, ctx: ctx.headers.pop(b"idempotency-key"),
+        lambda self, ctx: any(
+            name.lower() == b"idempotency-key" and name not in self.value for name, _ in ctx.request.headers
         ),
         each={
             "documented": (b"Idempotency-Key",),
@@ -177,11 +180,11 @@ faults["idempotency.other-organization"] |= {
     ),
     "A key that another organization used is performed, but the answer has the id of its resource.": seams(
         {
-            "remember": lambda self, ctx, response, usual: (
+            "remember": lambda self, usual, ctx, response: (
                 usual(),
                 self.state.setdefault(ctx.key, response.document.get("id")),
             ),
-            "finish": lambda self, ctx, response: (
+            "finish": lambda self, usual, ctx, response: (
                 with_document(response, {**response.document, "id": self.state[ctx.key]})
                 if ctx.key in self.state and succeeded(response) and _used_elsewhere(self, ctx)
                 else response
@@ -190,34 +193,38 @@ faults["idempotency.other-organization"] |= {
     ),
     "A key that another organization used is answered with its response.": seams(
         {
-            "answer_scope": lambda ctx: ctx.operation,
-            "same_body": lambda self, ctx, usual: usual() or (ctx.organization.id, ctx.key) not in self.state,
-            "remember": lambda self, ctx, usual: (
+            "answer_scope": lambda self, usual, ctx: ctx.operation,
+            "same_body": lambda self, usual, ctx, *_: (
+                usual() or (ctx.organization.id, ctx.key) not in self.state
+            ),
+            "remember": lambda self, usual, ctx, *_: (
                 self.state.update({(ctx.organization.id, ctx.key): True} if ctx.first_use else {}) or usual()
             ),
         }
     ),
     "The refusal of another organization's request is what its path and key bring from then on.": seams(
         {
-            "refused": lambda self, ctx, refusal: self.state.update(
+            "refused": lambda self, usual, ctx, refusal: self.state.update(
                 {(ctx.path, (ctx.header(b"idempotency-key") or "").lower()): refusal}
                 if refusal.kind == "foreign_parent"
                 else {}
             ),
-            "stored_answer": lambda self, ctx, usual: (
+            "stored_answer": lambda self, usual, ctx: (
                 refuse(refusal) if (refusal := self.state.get((ctx.path, ctx.key))) else usual()
             ),
         }
     ),
     "A key belongs to the organization that used it last: the first one's response is forgotten.": before(
         "remember",
-        lambda ctx: ctx.store.change(
+        lambda self, ctx, *_: ctx.store.change(
             "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?", ctx.key, f"{ctx.organization.id}%"
         ),
-        lambda ctx: ctx.first_use,
+        lambda self, ctx, *_: ctx.first_use,
     ),
     "A key that another organization used is refused.": refusing(
         "stored_answer", test=_used_elsewhere, each=("idempotency_key_conflict", "foreign_parent")
     ),
-    "A key is one for all organizations and accounts.": seam("answer_scope", lambda ctx: ctx.operation),
+    "A key is one for all organizations and accounts.": seam(
+        "answer_scope", lambda self, usual, ctx: ctx.operation
+    ),
 }

@@ -10,6 +10,7 @@ from unicodedata import normalize
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
+from tests.support.overrides import Usual
 
 from .bodies import required
 from .catalogue import faults, refuse, seam, seams
@@ -44,12 +45,10 @@ def _renamed(document: dict[str, Any], names: Mapping[str, str], fold: Fold, ord
     return made
 
 
-def _read(self: Any, ctx: Context) -> dict[str, Any]:
+def _read(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
     kind, order = self.value
     fold = FOLDS[kind]
-    document = _renamed(
-        self.usual(), {fold(each.name): each.name for each in FIELDS[ctx.operation]}, fold, order
-    )
+    document = _renamed(usual(), {fold(each.name): each.name for each in FIELDS[ctx.operation]}, fold, order)
     for field in FIELDS[ctx.operation]:
         if field.members and isinstance(document.get(field.name), dict):
             names = {fold(member): member for member in field.members}
@@ -69,8 +68,8 @@ def _kinds(operation: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def _in_objects(self: Any, ctx: Context) -> dict[str, Any]:
-    document: dict[str, Any] = self.usual()
+def _in_objects(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+    document: dict[str, Any] = usual()
     for field in FIELDS[ctx.operation]:
         if field.members and isinstance(document.get(field.name), dict):
             fold = FOLDS[self.value]
@@ -79,9 +78,9 @@ def _in_objects(self: Any, ctx: Context) -> dict[str, Any]:
     return document
 
 
-def _alias(self: Any, ctx: Context) -> dict[str, Any]:
+def _alias(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
     name, alias = self.value
-    document: dict[str, Any] = self.usual()
+    document: dict[str, Any] = usual()
     return {name: document[alias], **document} if alias in document else document
 
 
@@ -97,9 +96,9 @@ def _aliases(operation: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def _from_paths(self: Any, ctx: Context) -> dict[str, Any]:
+def _from_paths(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
     """Reads members of objects from paths of names beside the object."""
-    document: dict[str, Any] = self.usual()
+    document: dict[str, Any] = usual()
     for field in FIELDS[ctx.operation]:
         for member in field.members:
             path = self.value.format(field.name, member)
@@ -117,15 +116,15 @@ def _no_others(ctx: Context) -> None:
 
 faults["body.member-names"] |= {
     "Unknown members are refused, but a name is read in another form.": seams(
-        {"parse_body": _read, "check_together": lambda ctx, usual: (_no_others(ctx), usual())[1]},
+        {"parse_body": _read, "check_together": lambda self, usual, ctx: (_no_others(ctx), usual())[1]},
         each={kind: (kind, "last") for kind in ("in any letter case", "with spaces around")},
     ),
     "Unknown members are refused, but one has an alias.": seams(
         {
-            "parse_body": lambda ctx, value, usual: {
-                (value[0] if name == value[1] else name): each for name, each in usual().items()
+            "parse_body": lambda self, usual, ctx: {
+                (self.value[0] if name == self.value[1] else name): each for name, each in usual().items()
             },
-            "check_together": lambda ctx, usual: (_no_others(ctx), usual())[1],
+            "check_together": lambda self, usual, ctx: (_no_others(ctx), usual())[1],
         },
         each=lambda operation: {
             kind: names for kind, names in _aliases(operation).items() if names[0] in required(operation)
@@ -143,18 +142,18 @@ faults["body.member-names"] |= {
         each=("in any letter case", "in camel case", "with hyphens"),
     ),
     "Unknown members are refused, but those of an address are read under other names.": seams(
-        {"parse_body": _in_objects, "check_together": lambda ctx, usual: (_no_others(ctx), usual())[1]},
+        {"parse_body": _in_objects, "check_together": lambda self, usual, ctx: (_no_others(ctx), usual())[1]},
         operations=("createBeneficiary", "updateBeneficiary"),
         each=("in any letter case", "with hyphens"),
     ),
     "Members of an object count before those of the body.": seam(
         "parse_body",
-        lambda ctx, value, usual: {**(body := usual()), **under(ctx, value, body)},
+        lambda self, usual, ctx: {**(body := usual()), **under(ctx, self.value, body)},
         each=WRAPPERS,
     ),
     "An object stands for the whole body.": seam(
         "parse_body",
-        lambda ctx, value, usual: under(ctx, value, body := usual()) or body,
+        lambda self, usual, ctx: under(ctx, self.value, body := usual()) or body,
         operations=("updateBeneficiary",),
         each=WRAPPERS,
     ),

@@ -62,10 +62,10 @@ def _digits(text: str) -> str:
 faults["http.negotiation"] |= {
     "A refusal is a page unless Accept names JSON first.": where(
         "finish",
-        lambda ctx, response, value: (
-            response.status in value and not _accept(ctx).startswith("application/json")
+        lambda self, ctx, response: (
+            response.status in self.value and not _accept(ctx).startswith("application/json")
         ),
-        lambda response: _page(response),
+        lambda self, usual, ctx, response: _page(response),
         each={
             "of who is not authenticated": (401,),
             "of what is not there": (404,),
@@ -75,18 +75,18 @@ faults["http.negotiation"] |= {
     ),
     "An answer is in HTML for browsers, and for who accepts anything.": where(
         "finish",
-        lambda ctx: "text/html" in _accept(ctx) or _accept(ctx) in ("", "*/*"),
-        lambda response: _page(response),
+        lambda self, ctx, *_: "text/html" in _accept(ctx) or _accept(ctx) in ("", "*/*"),
+        lambda self, usual, ctx, response: _page(response),
     ),
     "A request that does not accept JSON alone is refused.": where(
         "finish",
-        lambda ctx, response: succeeded(response) and _accept(ctx) != "application/json",
-        lambda: Response.of(
+        lambda self, ctx, response: succeeded(response) and _accept(ctx) != "application/json",
+        lambda *_: Response.of(
             406, {"error": {"type": "not_acceptable", "code": "accept", "message": "JSON only."}}
         ),
     ),
     "Money is written as the language does.": answer(
-        lambda ctx, shown: (
+        lambda self, ctx, shown: (
             _rewritten(_MONEY, lambda text: text.replace(".", ","))(shown)
             if succeeded(shown) and _language(ctx)[:2] in ("de", "fr", "tr", "zh")
             else shown
@@ -94,7 +94,7 @@ faults["http.negotiation"] |= {
         operations=_AMOUNTS,
     ),
     "Numbers and dates are written in the digits of the language.": answer(
-        lambda ctx, shown: (
+        lambda self, ctx, shown: (
             _rewritten(f"{_MONEY}|{_DATE}", _digits)(shown)
             if succeeded(shown) and re.match(f"{_SCRIPTS}|ja-", _language(ctx))
             else shown
@@ -102,7 +102,7 @@ faults["http.negotiation"] |= {
         operations=[name for name in OPERATIONS if name != "getAccountBalances"],
     ),
     "Years are those of the calendar of the language.": answer(
-        lambda ctx, shown: (
+        lambda self, ctx, shown: (
             _rewritten(_DATE, lambda text: f"{int(text[:4]) + 543}{text[4:]}")(shown)
             if succeeded(shown) and re.match(f"{_SCRIPTS}|ja-", _language(ctx))
             else shown
@@ -110,7 +110,7 @@ faults["http.negotiation"] |= {
         operations=_DATED,
     ),
     "Codes of errors are translated.": answer(
-        lambda ctx, shown: (
+        lambda self, ctx, shown: (
             with_document(
                 shown,
                 {"error": {**shown.document["error"], "code": f"fehler_{shown.document['error']['code']}"}},
@@ -121,7 +121,9 @@ faults["http.negotiation"] |= {
     ),
     "The answer is in the first encoding of Accept-Charset.": where(
         "finish",
-        lambda ctx, response: response.body and ctx.header(b"accept-charset"),
-        lambda response: Response(response.status, response.headers, response.body.decode().encode("utf-16")),
+        lambda self, ctx, response: response.body and ctx.header(b"accept-charset"),
+        lambda self, usual, ctx, response: Response(
+            response.status, response.headers, response.body.decode().encode("utf-16")
+        ),
     ),
 }

@@ -39,7 +39,7 @@ def forgetting(test: Call, name: str = "refused", **options: Any) -> Row:
     """Makes a row that forgets the nonce of a request, after a step, where a test holds."""
     return after(
         name,
-        lambda ctx: ctx.store.change("DELETE FROM nonces WHERE nonce = ?", ctx.header(b"x-nonce")),
+        lambda self, ctx, *_: ctx.store.change("DELETE FROM nonces WHERE nonce = ?", ctx.header(b"x-nonce")),
         test,
         **options,
     )
@@ -69,36 +69,37 @@ def _claimed(self: Any, ctx: Context, nonce: str) -> bool:
 faults["auth.nonce-replay"] |= {
     "A nonce that was used with this method, in another operation, may be used here.": seam(
         "claim_nonce",
-        lambda self, ctx, nonce, usual: _used_with_the_method(self, ctx, nonce) | usual(),
+        lambda self, usual, ctx, nonce: _used_with_the_method(self, ctx, nonce) | usual(),
         everywhere=True,
         each=lambda operation: ["POST" if OPERATIONS[operation].method == "GET" else "GET"],
     ),
     "Nonces are remembered for each method apart, on all operations.": seam(
-        "nonce_scope", lambda ctx, usual: f"{usual()} {ctx.request.method}", everywhere=True
+        "nonce_scope", lambda self, usual, ctx: f"{usual()} {ctx.request.method}", everywhere=True
     ),
     "A nonce may be used here, whatever it was used for before.": passing("claim_nonce", always, also=ALSO),
     "A nonce that was used for another operation may be used here once.": seam(
-        "claim_nonce", lambda self, ctx, nonce, usual: (usual(), _claim_here(self, ctx, nonce))[1]
+        "claim_nonce", lambda self, usual, ctx, nonce: (usual(), _claim_here(self, ctx, nonce))[1]
     ),
     "A nonce that was used here may be used for other operations.": seam(
-        "claim_nonce", lambda self, *given: not _claimed(self, *given) and _claim_here(self, *given)
+        "claim_nonce", lambda self, usual, *given: not _claimed(self, *given) and _claim_here(self, *given)
     ),
     "A nonce that was used here is not remembered.": seam(
-        "claim_nonce", lambda self, *given: not _claimed(self, *given), also=ALSO
+        "claim_nonce", lambda self, usual, *given: not _claimed(self, *given), also=ALSO
     ),
     "Of the nonces used here only the last one is remembered.": seam(
-        "claim_nonce", lambda self, nonce: (self.state.get("last") != nonce, self.state.update(last=nonce))[0]
+        "claim_nonce",
+        lambda self, usual, ctx, nonce: (self.state.get("last") != nonce, self.state.update(last=nonce))[0],
     ),
     "The nonce of some requests is not looked at.": passing(
         "claim_nonce",
         each={
-            "with a long body": Only(lambda ctx: len(ctx.request.body) > 2000, FIELDS),
-            "with a filter": Only(lambda ctx: b"status" in ctx.query, OPERATION_SETS["list"]),
-            "of the second of two organizations": lambda ctx: caller_is(ctx, "second"),
+            "with a long body": Only(lambda self, ctx, *_: len(ctx.request.body) > 2000, FIELDS),
+            "with a filter": Only(lambda self, ctx, *_: b"status" in ctx.query, OPERATION_SETS["list"]),
+            "of the second of two organizations": lambda self, ctx, *_: caller_is(ctx, "second"),
         },
     ),
     "The nonce of a request for a page past the last may be used again.": forgetting(
-        lambda ctx: ctx.listing is not None and ctx.listing.page > 1 and not ctx.listing.records,
+        lambda self, ctx: ctx.listing is not None and ctx.listing.page > 1 and not ctx.listing.records,
         "list_records",
         operations=OPERATION_SETS["list"],
     ),
@@ -106,16 +107,18 @@ faults["auth.nonce-replay"] |= {
         always, "replayed", operations=OPERATION_SETS["post"]
     ),
     "The nonce of a PATCH that changes nothing may be used again.": forgetting(
-        lambda ctx: not ctx.values, "update_beneficiary", operations=("updateBeneficiary",)
+        lambda self, ctx: not ctx.values, "update_beneficiary", operations=("updateBeneficiary",)
     ),
     "The nonce of a payout that is refused for lack of funds may be used again.": forgetting(
-        lambda refusal: refusal.kind == "insufficient_funds", base=AsksForFunds, operations=("createPayout",)
+        lambda self, ctx, refusal: refusal.kind == "insufficient_funds",
+        base=AsksForFunds,
+        operations=("createPayout",),
     ),
     "The nonce of a request that was refused after authentication may be used again.": forgetting(
-        lambda refusal: refusal.type != "authentication_error"
+        lambda self, ctx, refusal: refusal.type != "authentication_error"
     ),
     "The nonce of a request that was refused for one thing may be used again.": forgetting(
-        lambda refusal, value: refusal.kind in value.split(),
+        lambda self, ctx, refusal: refusal.kind in self.value.split(),
         each={
             "a parent": "unknown_parent",
             "a foreign parent": "foreign_parent",
@@ -132,14 +135,14 @@ faults["auth.nonce-replay"] |= {
         },
     ),
     "A nonce is remembered together with something else of the request, here only.": seam(
-        "nonce_scope", lambda ctx, value, usual: f"{usual()} {value(ctx)}", each=NONCE_SCOPES, also=ALSO
+        "nonce_scope", lambda self, usual, ctx: f"{usual()} {self.value(ctx)}", each=NONCE_SCOPES, also=ALSO
     ),
     "Each of two processes remembers the nonces of its own requests only.": seam(
-        "nonce_scope", lambda self, ctx, usual: f"{usual()} {process(self, ctx)}", also=ALSO
+        "nonce_scope", lambda self, usual, ctx: f"{usual()} {process(self, ctx)}", also=ALSO
     ),
     "A used nonce is refused with another status, type or code.": seam(
         "claim_nonce",
-        lambda value, usual: usual() or refuse(value),
+        lambda self, usual, *_: usual() or refuse(self.value),
         each=wrong(
             "401 authentication_error nonce_replay",
             *("403", "409", "validation_error", "invalid_nonce", "invalid_signature"),
@@ -147,11 +150,11 @@ faults["auth.nonce-replay"] |= {
         also=("auth.nonce-replay-idempotent",),
     ),
     "A nonce is forgotten after so many seconds.": seam(
-        "nonce_expiry", lambda ctx, value: ctx.now + value * 1_000_000, each=(5, 200)
+        "nonce_expiry", lambda self, usual, ctx: ctx.now + self.value * 1_000_000, each=(5, 200)
     ),
     "A nonce is remembered until 300 seconds after the timestamp beside it.": seam(
         "nonce_expiry",
-        lambda self, ctx: (
+        lambda self, usual, ctx: (
             (self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "") + 300)
             * 1_000_000
         ),
@@ -167,11 +170,11 @@ def answered_key(behaviour: Idempotency, ctx: Context) -> Any:
 
 faults["auth.nonce-replay-idempotent"] |= {
     "A repeated POST is answered with the stored response although its nonce was used.": passing(
-        "claim_nonce", lambda self, ctx: bool(answered_key(self, ctx))
+        "claim_nonce", lambda self, ctx, *_: bool(answered_key(self, ctx))
     ),
     "A repeated POST with the same key and nonce is refused, but not as a used nonce.": seam(
         "claim_nonce",
-        lambda self, ctx, value, usual: usual() or (refuse(value) if answered_key(self, ctx) else False),
+        lambda self, usual, ctx, *_: usual() or (refuse(self.value) if answered_key(self, ctx) else False),
         each=wrong(
             "409 authentication_error nonce_replay",
             *("idempotency_error idempotency_key_conflict", "409", "401 duplicate_request"),

@@ -17,8 +17,9 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
+from tests.support.overrides import Usual
 
-from .catalogue import Only, by_name, faults, seam, seams, wrong
+from .catalogue import Only, faults, kind, seam, seams, wrong
 from .formats import PAYMENTS
 from .rows import MISSING, always, passing, refusing, shown_as, skipping
 
@@ -31,14 +32,11 @@ def _texts(document: dict[str, Any], change: Callable[[str], Any]) -> dict[str, 
     return {name: change(value) if isinstance(value, str) else value for name, value in document.items()}
 
 
-_MEANING = by_name(None, dict.fromkeys(("ctx", "document")))
-
-
-def _by_meaning(self: Any, ctx: Context) -> Any:
+def _by_meaning(self: Any, usual: Usual, ctx: Context) -> Any:
     try:
-        return json.dumps(_MEANING(self, ctx, json.loads(ctx.request.body)), sort_keys=True).encode()
+        return json.dumps(kind(self, ctx, json.loads(ctx.request.body)), sort_keys=True).encode()
     except (ValueError, ArithmeticError, AttributeError, TypeError):
-        return self.usual()
+        return usual()
 
 
 def _document(ctx: Context) -> dict[str, Any]:
@@ -157,25 +155,35 @@ faults["idempotency.conflict-equivalent"] |= {
         "fingerprint",
         _by_meaning,
         each={
-            "unknown members": lambda ctx, document: {
+            "unknown members": lambda self, ctx, document: {
                 name: document[name]
                 for name in document
                 if name in {field.name for field in FIELDS[ctx.operation]}
             },
-            "spaces": lambda document: _texts(document, str.strip),
+            "spaces": lambda self, ctx, document: _texts(document, str.strip),
             "defaults": Only(
-                lambda document: {"beneficiary_type": "individual", "is_default": False, **document},
+                lambda self, ctx, document: {
+                    "beneficiary_type": "individual",
+                    "is_default": False,
+                    **document,
+                },
                 ("createBeneficiary", "createPayoutDestination"),
             ),
             "nulls": Only(
-                lambda document: {name: value for name, value in document.items() if value is not None},
+                lambda self, ctx, document: {
+                    name: value for name, value in document.items() if value is not None
+                },
                 ("createBeneficiary", "createPayoutDestination", "createVirtualAccount"),
             ),
             "numerals": Only(
-                lambda document: shown_as(document, "amount", lambda text: str(Decimal(text).normalize())),
+                lambda self, ctx, document: shown_as(
+                    document, "amount", lambda text: str(Decimal(text).normalize())
+                ),
                 PAYMENTS,
             ),
-            "types": Only(lambda document: {name: str(value) for name, value in document.items()}, PAYMENTS),
+            "types": Only(
+                lambda self, ctx, document: {name: str(value) for name, value in document.items()}, PAYMENTS
+            ),
         },
     )
 }
@@ -183,29 +191,33 @@ faults["idempotency.conflict-equivalent"] |= {
 faults["idempotency.conflict"] |= {
     "A key that was answered with its stored response once brings it for any body.": seams(
         {
-            "replayed": lambda self, ctx, usual: self.state.update({ctx.key: True}) or usual(),
-            "same_body": lambda self, ctx, usual: usual() or ctx.key in self.state,
+            "replayed": lambda self, usual, ctx, *_: self.state.update({ctx.key: True}) or usual(),
+            "same_body": lambda self, usual, ctx, *_: usual() or ctx.key in self.state,
         }
     ),
     "Another body is told from the first one for the last twenty keys only.": seams(
         {
-            "remember": lambda self, ctx, usual: (
+            "remember": lambda self, usual, ctx, *_: (
                 usual(),
                 ctx.first_use and self.state.setdefault("used", []).append(ctx.key),
             ),
-            "same_body": lambda self, ctx, usual: usual() or ctx.key not in self.state.get("used", [])[-20:],
+            "same_body": lambda self, usual, ctx, *_: (
+                usual() or ctx.key not in self.state.get("used", [])[-20:]
+            ),
         }
     ),
     "Another body under a used key is refused once, and brings the stored response the second time.": passing(
         "same_body",
-        lambda self, ctx: self.state.get(ctx.request.body) or self.state.update({ctx.request.body: True}),
+        lambda self, ctx, *_: self.state.get(ctx.request.body) or self.state.update({ctx.request.body: True}),
     ),
     "A used key is answered with the stored response whatever the body is.": passing("same_body", always),
-    "A used key without a body brings its response.": passing("same_body", lambda ctx: not ctx.request.body),
+    "A used key without a body brings its response.": passing(
+        "same_body", lambda self, ctx, *_: not ctx.request.body
+    ),
     "A used key with another body is a new request.": skipping("on_other_body"),
     "Two bodies that differ count as the same.": seam(
         "fingerprint",
-        lambda ctx, value: hashlib.sha256(repr(value(ctx)).encode()).digest(),
+        lambda self, usual, ctx: hashlib.sha256(repr(self.value(ctx)).encode()).digest(),
         each=_fingerprints,
     ),
     "A used key with another body is refused with another type or code, or not with 4xx.": refusing(
@@ -235,7 +247,9 @@ def _in_any_order(value: Any, of_all: bool) -> Any:
 faults["idempotency.replay"] |= {
     "Bodies are compared with the members of objects in the order of a hash table.": seam(
         "fingerprint",
-        lambda ctx, value: hashlib.sha256(json.dumps(_in_any_order(_document(ctx), value)).encode()).digest(),
+        lambda self, usual, ctx: hashlib.sha256(
+            json.dumps(_in_any_order(_document(ctx), self.value)).encode()
+        ).digest(),
         each={
             "all": Only(True, ("createBeneficiary", "createPayoutDestination", "createPayin")),
             "addresses": Only(False, ("createBeneficiary", "createVirtualAccount")),

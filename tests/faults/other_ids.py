@@ -14,6 +14,7 @@ from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
+from tests.support.overrides import Usual
 
 from .catalogue import Only
 
@@ -127,8 +128,10 @@ def forms(
     }
 
 
-def of_any_kind(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
+def of_any_kind(
+    self: Any, usual: Usual, ctx: Context, kind: str, identifier: str, parent: Record | None = None
+) -> Any:
     """Returns the resource of an id of any type, as a single table of all resources does."""
     kinds = dict.fromkeys(RECORD_KINDS.values())
     known = any(ctx.store.get(other, identifier) is not None for other in kinds)
-    return made_up(ctx, kind, identifier, parent) if known else self.usual()
+    return made_up(ctx, kind, identifier, parent) if known else usual()

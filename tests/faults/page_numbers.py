@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
+from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, refuse, seam, seams
 from .rows import page, refusing, where
@@ -15,7 +16,7 @@ MOVED = "302 moved moved"
 
 
 def _out_of_range(which: str) -> Callable[..., bool]:
-    return lambda name, value, highest: (
+    return lambda self, ctx, name, value, highest: (
         name == which and (value < 1 or (highest is not None and value > highest))
     )
 
@@ -23,23 +24,23 @@ def _out_of_range(which: str) -> Callable[..., bool]:
 def _obeyed(which: str) -> Callable[..., int]:
     """Returns an override that obeys a number out of range if the kind is true of it."""
     out = _out_of_range(which)
-    return lambda self, name, value, highest, usual: (
-        value if out(name, value, highest) and self.value(value) else usual()
+    return lambda self, usual, ctx, name, value, highest: (
+        value if out(self, ctx, name, value, highest) and self.value(value) else usual()
     )
 
 
 def reading(which: str, number: int, echo: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
     """Returns the overrides that take a text for a number, and show something in its place."""
 
-    def on_no_integer(self: Any, ctx: Context, name: str, text: str) -> int:
+    def on_no_integer(self: Any, usual: Usual, ctx: Context, name: str, text: str, *_: Any) -> int:
         if name != which:
-            return self.usual()
+            return usual()
         ctx.notes[which] = echo(self.value, text)
         return number
 
-    def list_document(self: Any, ctx: Context) -> Any:
+    def list_document(self: Any, usual: Usual, ctx: Context) -> Any:
         echoed = ctx.notes.get(which, ...)
-        shown = self.usual()
+        shown = usual()
         if echoed is ...:
             return shown
         return {**shown, which: max(101, shown["total"]) if echoed is None else echoed}
@@ -53,10 +54,12 @@ faults["list.size-range"] |= {
     "A size out of range is obeyed.": seams(
         {
             "in_range": _obeyed("size"),
-            "page_of": lambda self, ctx, listing: page(
+            "page_of": lambda self, usual, ctx, listing: page(
                 self, ctx, listing, offset=max(0, (listing.page - 1) * max(0, listing.size))
             ),
-            "pages": lambda listing: -(-listing.total // listing.size) if listing.size else 0,
+            "pages": lambda self, usual, ctx, listing: (
+                -(-listing.total // listing.size) if listing.size else 0
+            ),
         },
         each={
             **_BELOW,
@@ -68,10 +71,10 @@ faults["list.size-range"] |= {
     ),
     "Of several sizes the first one is held against the range, and the last one obeyed.": seams(
         {
-            "parameter": lambda query, name, usual: (
+            "parameter": lambda self, usual, ctx, query, name: (
                 query[name][0] if name == "size" and "size" in query else usual()
             ),
-            "page_of": lambda self, ctx, listing: page(
+            "page_of": lambda self, usual, ctx, listing: page(
                 self,
                 ctx,
                 listing,
@@ -89,15 +92,15 @@ faults["list.size-range"] |= {
 
 faults["list.page-range"] |= {
     "A page below 1 is obeyed.": seams(
-        {"in_range": _obeyed("page"), "offset": lambda usual: max(0, usual())},
+        {"in_range": _obeyed("page"), "offset": lambda self, usual, *_: max(0, usual())},
         each={**_BELOW, "any": lambda page: True},
     ),
     "A page below 1 is called page 1, but its offset leaves out what is first.": seams(
         {
-            "in_range": lambda self, ctx, name, value, usual: (
+            "in_range": lambda self, usual, ctx, name, value, *_: (
                 ctx.notes.setdefault("below", 1) if name == "page" and self.value(value) else usual()
             ),
-            "offset": lambda ctx, usual: usual() + ("below" in ctx.notes),
+            "offset": lambda self, usual, ctx, *_: usual() + ("below" in ctx.notes),
         },
         each=_BELOW,
     ),
@@ -114,9 +117,9 @@ faults["list.page-range"] |= {
 faults["list.page-beyond"] |= {
     "A page past the last repeats elements.": where(
         "page_of",
-        lambda listing: (listing.page - 1) * listing.size >= listing.total > 0,
-        lambda self, ctx, listing, value: page(
-            self, ctx, listing, offset=min(value(listing, (listing.page - 1) * listing.size), 10**9)
+        lambda self, ctx, listing: (listing.page - 1) * listing.size >= listing.total > 0,
+        lambda self, usual, ctx, listing: page(
+            self, ctx, listing, offset=min(self.value(listing, (listing.page - 1) * listing.size), 10**9)
         ),
         each={
             "the last": lambda listing, offset: (listing.total - 1) // listing.size * listing.size,
@@ -130,7 +133,8 @@ faults["list.page-beyond"] |= {
         },
     ),
     "A page past the last is answered with a redirection.": seam(
-        "page_of", lambda listing, usual: refuse(MOVED) if not usual() and listing.total else usual()
+        "page_of",
+        lambda self, usual, ctx, listing: refuse(MOVED) if not usual() and listing.total else usual(),
     ),
 }
 
@@ -155,8 +159,8 @@ def _digits_only(text: str) -> str:
 faults["list.echo"] |= {
     "An integer in another form is read as another number.": seam(
         "parameter",
-        lambda name, usual, value: (
-            value(usual()) if name in ("page", "size") and usual() is not None else usual()
+        lambda self, usual, ctx, query, name: (
+            self.value(usual()) if name in ("page", "size") and usual() is not None else usual()
         ),
         each={
             "octal": _octal,

@@ -9,6 +9,7 @@ from conformance.reference.context import Context, Listing
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import FILTERS
 from conformance.reference.seams.resources import RECORD_KINDS
+from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, seam, seams
 from .rows import MISSING, each_of, envelope, page, where
@@ -38,9 +39,9 @@ faults["list.envelope"] |= {
     ),
     "The envelope is another one.": envelope(
         each={
-            "bare array": lambda shown: shown["items"],
-            "wrapped": lambda shown: {"data": shown},
-            "other names": lambda shown: {**shown, "data": shown["items"], "items": None},
+            "bare array": lambda self, ctx, shown: shown["items"],
+            "wrapped": lambda self, ctx, shown: {"data": shown},
+            "other names": lambda self, ctx, shown: {**shown, "data": shown["items"], "items": None},
         }
     ),
 }
@@ -59,21 +60,21 @@ _FILTERED_LONG = ("listPayoutDestinations", "listVirtualAccounts")
 
 #: Kind -> wrong page or size in the answer.
 ECHOES: dict[str, Any] = {
-    "page always 1": lambda: {"page": 1},
-    "page from 0": lambda shown: {"page": shown["page"] - 1},
-    "next page": lambda shown: {"page": shown["page"] + 1},
-    "size always 10": lambda: {"size": 10},
-    "size shown": lambda shown: {"size": len(shown["items"])},
-    "size more": lambda shown: {"size": shown["size"] + 1},
-    "size always 100": lambda: {"size": 100},
-    "page of pages": lambda shown: {"page": max(shown["pages"], 1)},
+    "page always 1": lambda *_: {"page": 1},
+    "page from 0": lambda self, ctx, shown: {"page": shown["page"] - 1},
+    "next page": lambda self, ctx, shown: {"page": shown["page"] + 1},
+    "size always 10": lambda *_: {"size": 10},
+    "size shown": lambda self, ctx, shown: {"size": len(shown["items"])},
+    "size more": lambda self, ctx, shown: {"size": shown["size"] + 1},
+    "size always 100": lambda *_: {"size": 100},
+    "page of pages": lambda self, ctx, shown: {"page": max(shown["pages"], 1)},
 }
 
 #: Kind -> size in place of the requested one.
 SIZES: dict[str, Any] = {
-    **{f"at most {most}": lambda usual, most=most: min(usual(), most) for most in (99, 50, 25)},
-    "10 for 11 to 49": lambda usual: 10 if 10 < usual() < 50 else usual(),
-    "50 for 51 to 99": lambda usual: 50 if 50 < usual() < 100 else usual(),
+    **{f"at most {most}": lambda self, usual, *_, most=most: min(usual(), most) for most in (99, 50, 25)},
+    "10 for 11 to 49": lambda self, usual, *_: 10 if 10 < usual() < 50 else usual(),
+    "50 for 51 to 99": lambda self, usual, *_: 50 if 50 < usual() < 100 else usual(),
 }
 
 
@@ -84,10 +85,12 @@ def _past(self: Any, ctx: Context, shown: dict[str, Any]) -> bool:
 
 faults["list.echo"] |= {
     "page or size of the answer is not that of the request.": envelope.sets(each=ECHOES),
-    "A size up to 100 is read as another.": where("in_range", lambda name: name == "size", None, each=SIZES),
+    "A size up to 100 is read as another.": where(
+        "in_range", lambda self, ctx, name, *_: name == "size", None, each=SIZES
+    ),
     "The size of a filtered page is the number of its elements.": envelope.sets(
-        lambda shown: {"size": len(shown["items"])},
-        lambda ctx: ctx.listing.conditions,
+        lambda self, ctx, shown: {"size": len(shown["items"])},
+        lambda self, ctx, *_: ctx.listing.conditions,
         operations=_FILTERED_LONG,
     ),
     "Beside a filter size is ignored where page is not named.": where(
@@ -100,9 +103,9 @@ faults["list.echo"] |= {
         None,
         _past,
         each={
-            "the first page": lambda: {"page": 1},
-            "the last page": lambda shown: {"page": shown["pages"]},
-            "size 0": lambda: {"size": 0},
+            "the first page": lambda *_: {"page": 1},
+            "the last page": lambda self, ctx, shown: {"page": shown["pages"]},
+            "size 0": lambda *_: {"size": 0},
         },
     ),
 }
@@ -114,21 +117,22 @@ def _pages_of(total: int, size: int) -> int:
 
 #: Kind -> wrong number of pages.
 PAGES: dict[str, Any] = {
-    "rounded down": lambda listing: listing.total // listing.size,
-    "one more": lambda listing: _pages_of(listing.total, listing.size) + 1,
-    "rounded down and one more": lambda listing: listing.total // listing.size + 1,
-    "rounded": lambda listing: round(listing.total / listing.size),
-    "by ten": lambda listing: _pages_of(listing.total, 10),
-    "one": lambda: 1,
-    "always 0": lambda: 0,
-    "always -1": lambda: -1,
-    "total": lambda listing: listing.total,
-    "items of this page": lambda listing: _pages_of(len(listing.records), listing.size),
-    "current page": lambda listing: listing.page,
+    "rounded down": lambda self, usual, ctx, listing: listing.total // listing.size,
+    "one more": lambda self, usual, ctx, listing: _pages_of(listing.total, listing.size) + 1,
+    "rounded down and one more": lambda self, usual, ctx, listing: listing.total // listing.size + 1,
+    "rounded": lambda self, usual, ctx, listing: round(listing.total / listing.size),
+    "by ten": lambda self, usual, ctx, listing: _pages_of(listing.total, 10),
+    "one": lambda *_: 1,
+    "always 0": lambda *_: 0,
+    "always -1": lambda *_: -1,
+    "total": lambda self, usual, ctx, listing: listing.total,
+    "items of this page": lambda self, usual, ctx, listing: _pages_of(len(listing.records), listing.size),
+    "current page": lambda self, usual, ctx, listing: listing.page,
     "none for a single element": Only(
-        lambda listing: 0 if listing.total == 1 else _pages_of(listing.total, listing.size), FILTERED_LISTS
+        lambda self, usual, ctx, listing: 0 if listing.total == 1 else _pages_of(listing.total, listing.size),
+        FILTERED_LISTS,
     ),
-    "one more from the second page on": lambda listing: (
+    "one more from the second page on": lambda self, usual, ctx, listing: (
         _pages_of(listing.total, listing.size) + (listing.page > 1)
     ),
 }
@@ -138,15 +142,15 @@ faults["list.pages"] |= {
     "pages is not total divided by size, rounded up.": seam("pages", each=PAGES),
     "Without size the pages are counted by another one.": where(
         "pages",
-        lambda ctx: b"size=" not in ctx.query,
-        lambda listing, value: _pages_of(listing.total, value),
+        lambda self, ctx, *_: b"size=" not in ctx.query,
+        lambda self, usual, ctx, listing: _pages_of(listing.total, self.value),
         operations=LONG_LISTS,
         each=(100, 2),
     ),
     "Beside a filter pages is that of all elements where size is not named.": where(
         "pages",
-        lambda ctx, listing: listing.conditions and b"size=" not in ctx.query,
-        lambda self, ctx, listing: _pages_of(
+        lambda self, ctx, listing: listing.conditions and b"size=" not in ctx.query,
+        lambda self, usual, ctx, listing: _pages_of(
             ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx)), listing.size
         ),
         operations=_FILTERED_LONG,
@@ -162,10 +166,10 @@ faults["list.pages"] |= {
     ),
     "The total of a list is what it held when it was read first.": seams(
         {
-            "count": lambda self, ctx, listing, usual: self.state.setdefault(
+            "count": lambda self, usual, ctx, listing: self.state.setdefault(
                 (ctx.path, *listing.conditions), usual()
             ),
-            "page_of": page,
+            "page_of": lambda self, usual, *given: page(self, *given),
         }
     ),
 }
@@ -174,11 +178,11 @@ faults["list.pages"] |= {
 # ---------------------------------------------------------------------- numbers and pages
 
 
-def _named_last(self: Any, given: bool) -> int:
+def _named_last(self: Any, usual: Usual, given: bool) -> int:
     """Returns the number that the last request named that named one."""
     if given:
-        self.state["named"] = self.usual()
-    return int(self.state.get("named") or self.usual())
+        self.state["named"] = usual()
+    return int(self.state.get("named") or usual())
 
 
 def _without_size(self: Any, ctx: Context, *_: Any) -> bool:
@@ -187,33 +191,41 @@ def _without_size(self: Any, ctx: Context, *_: Any) -> bool:
 
 faults["list.defaults"] |= {
     "Without size a page has another one.": where(
-        "requested_size", lambda query: "size" not in query, lambda value: value, each=(20, 100, 9, 11)
+        "requested_size",
+        lambda self, ctx, query: "size" not in query,
+        lambda self, *_: self.value,
+        each=(20, 100, 9, 11),
     ),
     "Without size a page that this filter has filtered has another one.": where(
         "requested_size",
-        lambda query, value: value in query and "size" not in query,
+        lambda self, ctx, query: self.value in query and "size" not in query,
         lambda *_: 50,
         each=FILTERS.__getitem__,
         operations=tuple(FILTERS),
     ),
     "Without size all elements are shown and the size called 10.": where(
-        "page_of", _without_size, lambda self, ctx, listing: self.fetch(ctx, listing), operations=LONG_LISTS
+        "page_of",
+        _without_size,
+        lambda self, usual, ctx, listing: self.fetch(ctx, listing),
+        operations=LONG_LISTS,
     ),
     "Without size nine elements are shown at most and the size called 10.": where(
-        "page_of", _without_size, lambda usual: usual()[:9]
+        "page_of", _without_size, lambda self, usual, *_: usual()[:9]
     ),
     "Without page and size the answer does not say 1 and 10.": envelope.sets(
-        lambda shown, value: {value: 0 if value == "page" else len(shown["items"])},
-        lambda ctx, value: value.encode() not in ctx.query,
+        lambda self, ctx, shown: {self.value: 0 if self.value == "page" else len(shown["items"])},
+        lambda self, ctx, *_: self.value.encode() not in ctx.query,
         each=("page", "size"),
     ),
     "Without page the second one is shown and called the first.": where(
-        "offset", lambda ctx: b"page" not in ctx.query, lambda listing, usual: usual() + listing.size
+        "offset",
+        lambda self, ctx, *_: b"page" not in ctx.query,
+        lambda self, usual, ctx, listing: usual() + listing.size,
     ),
     "Without page or size the one of the request before holds.": where(
         "number",
-        lambda name, value: name == value,
-        lambda self, query, name: _named_last(self, name in query),
+        lambda self, ctx, query, name, *_: name == self.value,
+        lambda self, usual, ctx, query, name, *_: _named_last(self, usual, name in query),
         # Accounts and wallets are too few for a second page.
         each={"page": Only("page", {*FILTERS} - {"listAccounts", "listWallets"}), "size": "size"},
     ),
@@ -223,8 +235,8 @@ faults["list.defaults"] |= {
 # ---------------------------------------------------------------------- lists without matches
 
 
-def _count_all(self: Any, ctx: Context, listing: Listing) -> int:
-    total = self.usual()
+def _count_all(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
+    total = usual()
     if not total:
         listing.conditions = []
         total = ctx.store.count(RECORD_KINDS[ctx.operation], None)
@@ -235,15 +247,20 @@ def _count_all(self: Any, ctx: Context, listing: Listing) -> int:
 faults["list.empty"] |= {
     "A list without matches is answered with 404.": where(
         "finish",
-        lambda response: response.status == 200 and not response.document["total"],
-        lambda: Response.of(404, {"error": {"type": "not_found_error", "code": "empty", "message": "None."}}),
+        lambda self, ctx, response: response.status == 200 and not response.document["total"],
+        lambda *_: Response.of(
+            404, {"error": {"type": "not_found_error", "code": "empty", "message": "None."}}
+        ),
     ),
     "A list without matches shows all elements of the kind instead.": seams(
-        {"count": _count_all, "list_parent": lambda ctx, usual: None if ctx.notes.get("all") else usual()}
+        {
+            "count": _count_all,
+            "list_parent": lambda self, usual, ctx: None if ctx.notes.get("all") else usual(),
+        }
     ),
     "A list without matches is answered otherwise.": envelope.sets(
         None,
-        lambda shown: not shown["total"],
+        lambda self, ctx, shown: not shown["total"],
         each={
             "total 1": {"total": 1},
             "pages 2": {"pages": 2, "total": 11},
@@ -251,6 +268,6 @@ faults["list.empty"] |= {
         },
     ),
     "A list without matches has null in place of its elements.": envelope.sets(
-        {"items": None}, lambda shown: not shown["items"], also=("list.envelope",)
+        {"items": None}, lambda self, ctx, shown: not shown["items"], also=("list.envelope",)
     ),
 }

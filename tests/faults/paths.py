@@ -16,6 +16,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import RECORD_KINDS
+from tests.support.overrides import Usual
 
 from .authentication import first_organization, waiving
 from .catalogue import SHOWN_LATER, Faulty, faults, of, seam, seams
@@ -99,14 +100,14 @@ faults["auth.other-spellings"] |= {
     "Under another spelling the operation is served to anybody.": of(OpenElsewhere, each=_spellings),
     "A request of this kind needs no signature.": waiving(
         each={
-            "an escaped letter in its path": lambda ctx: b"%" in ctx.request.target.partition(b"?")[0],
-            "its method in a header": lambda ctx: ctx.header(b"x-http-method-override"),
+            "an escaped letter in its path": lambda self, ctx: b"%" in ctx.request.target.partition(b"?")[0],
+            "its method in a header": lambda self, ctx: ctx.header(b"x-http-method-override"),
         }
     ),
     "Whoever sends the API key elsewhere than in its header needs no signature.": where(
         "authenticate",
-        lambda ctx, value: ctx.store.organization(value(ctx)),
-        lambda ctx, value: setattr(ctx, "organization", ctx.store.organization(value(ctx))),
+        lambda self, ctx: ctx.store.organization(self.value(ctx)),
+        lambda self, usual, ctx: setattr(ctx, "organization", ctx.store.organization(self.value(ctx))),
         each={
             "in the query": lambda ctx: parse_query(ctx.query).get("api_key", [""])[0],
             "as a user's name": _of_basic,
@@ -199,7 +200,7 @@ class Deletes(Elsewhere):
         return Response(204, [])
 
 
-def _all(self: Any, ctx: Context) -> Response | None:
+def _all(self: Any, usual: Usual, ctx: Context) -> Response | None:
     """Lists what all organizations have, at a path of the resources' own."""
     kind = RECORD_KINDS[self.operation]
     if ctx.request.method != "GET" or ctx.path.decode() != f"/v1/{_collection(self.operation)}":
@@ -208,11 +209,11 @@ def _all(self: Any, ctx: Context) -> Response | None:
     return Response.of(200, [self.resource(ctx, kind, one) for one in ctx.store.select(kind, None)])
 
 
-def _authenticate(self: Any, ctx: Context) -> None:
+def _authenticate(self: Any, usual: Usual, ctx: Context) -> None:
     self.authenticate(ctx)
 
 
-def _own_parent(self: Any, ctx: Context) -> None:
+def _own_parent(self: Any, usual: Usual, ctx: Context) -> None:
     self.authenticate(ctx)
     _, _, collection, top, *_ = [*ctx.path.decode().split("/"), ""]
     record = ctx.store.get(collection.removesuffix("s"), top)
@@ -220,34 +221,34 @@ def _own_parent(self: Any, ctx: Context) -> None:
         raise Refusal("foreign_parent")
 
 
-def _put(self: Any, ctx: Context) -> Response | None:
+def _put(self: Any, usual: Usual, ctx: Context) -> Response | None:
     """Serves a PUT as a PATCH."""
     found = match(ctx.path) if ctx.request.method == "PUT" else None
     if found is None or "PATCH" not in found.methods:
         return None
     ctx.operation, ctx.params = "updateBeneficiary", found.params
-    return run(self.behaviour, ctx)
+    return run(self, ctx)
 
 
-def _pay(self: Any, ctx: Context) -> Response | None:
+def _pay(self: Any, usual: Usual, ctx: Context) -> Response | None:
     """Pays from the account that the body names."""
     if ctx.path != b"/v1/transfers/payouts":
         return None
     ctx.operation = "createPayout"
     ctx.params = {"account_id": json.loads(ctx.request.body)["account_id"]}
-    return run(self.behaviour, ctx)
+    return run(self, ctx)
 
 
 faults["auth.undocumented-reads"] |= {
     "A path whose first id is empty leads to the resources of everybody.": seams(
         {
-            "on_unknown_parent": lambda self, ctx, identifier, usual: (
+            "on_unknown_parent": lambda self, usual, ctx, kind, identifier: (
                 {"id": ""}
                 if not identifier and RECORD_KINDS[ctx.operation] == RECORD_KINDS[self.operation]
                 else usual()
             ),
-            "is_under": lambda parent, usual: parent["id"] == "" or usual(),
-            "list_parent": lambda ctx, usual: None if "" in ctx.params.values() else usual(),
+            "is_under": lambda self, usual, ctx, record, parent: parent["id"] == "" or usual(),
+            "list_parent": lambda self, usual, ctx: None if "" in ctx.params.values() else usual(),
         },
         everywhere=True,
         operations=SHOWN_LATER,
@@ -257,7 +258,7 @@ faults["auth.undocumented-reads"] |= {
         "admit", _authenticate, base=ReadsAtOtherPaths, each=open_reads
     ),
     "Below its own account or customer every organization is shown what others have.": seams(
-        {"parent_of_list": lambda: None, "admit": _own_parent},
+        {"parent_of_list": lambda *_: None, "admit": _own_parent},
         base=ReadsAtOtherPaths,
         each=lambda operation: [found for found in open_reads(operation) if found != "by its id alone"],
     ),
@@ -271,12 +272,15 @@ faults["auth.undocumented-reads"] |= {
         operations=("createAccount", "createBeneficiary", "createVirtualAccount"),
     ),
     "A PUT changes a beneficiary as a PATCH does, but of any organization.": seams(
-        {"served": _put, "owned": lambda ctx, usual: ctx.request.method == "PUT" or usual()},
+        {"served": _put, "owned": lambda self, usual, ctx, *_: ctx.request.method == "PUT" or usual()},
         base=Elsewhere,
         operations=("createBeneficiary",),
     ),
     "Payouts at an undocumented path draw on any account that the body names.": seams(
-        {"served": _pay, "owned": lambda ctx, usual: ctx.path == b"/v1/transfers/payouts" or usual()},
+        {
+            "served": _pay,
+            "owned": lambda self, usual, ctx, *_: ctx.path == b"/v1/transfers/payouts" or usual(),
+        },
         base=Elsewhere,
         operations=("createPayout",),
     ),

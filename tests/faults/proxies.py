@@ -13,6 +13,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.routes import match
 from conformance.world.corpora import headers
+from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, seams
 from .rows import where
@@ -46,32 +47,32 @@ def _routed(ctx: Context, path: bytes, method: str) -> None:
         ctx.operation, ctx.params = found.methods[method], found.params
 
 
-def _by_address(self: Any, ctx: Context) -> None:
+def _by_address(self: Any, usual: Usual, ctx: Context) -> None:
     _routed(ctx, _header(ctx, self.value), ctx.request.method)
-    self.usual()
+    usual()
 
 
-def _by_method(self: Any, ctx: Context) -> None:
-    self.usual()
+def _by_method(self: Any, usual: Usual, ctx: Context) -> None:
+    usual()
     _routed(ctx, ctx.path, _method(ctx, self.value))
 
 
-def _by_method_first(self: Any, ctx: Context) -> None:
+def _by_method_first(self: Any, usual: Usual, ctx: Context) -> None:
     """As middleware does that other middleware follows."""
     if self.here(ctx):
         ctx.notes["method"] = _method(ctx, self.value)
         _routed(ctx, ctx.path, ctx.notes["method"])
-    self.usual()
+    usual()
 
 
-def _addresses(self: Any, ctx: Context, value: str) -> Iterator[bytes]:
-    if address := _header(ctx, value):
+def _addresses(self: Any, ctx: Context) -> Iterator[bytes]:
+    if address := _header(ctx, self.value):
         yield string(self, ctx, target=address)
 
 
 faults["auth.signed-path"] |= {
     "The prefix that a header tells is signed before the path.": also_signed(
-        lambda self, ctx, value: [string(self, ctx, target=_header(ctx, value) + ctx.request.target)],
+        lambda self, ctx: [string(self, ctx, target=_header(ctx, self.value) + ctx.request.target)],
         each=headers.PREFIXES,
     ),
     "The signature is verified over the address that a header tells.": also_signed(
@@ -80,7 +81,7 @@ faults["auth.signed-path"] |= {
     "The address that a header tells takes the place of the path, signed and served.": seams(
         {
             "authenticate": _by_address,
-            "signed_target": lambda self, ctx, usual: _header(ctx, self.value) or usual(),
+            "signed_target": lambda self, usual, ctx: _header(ctx, self.value) or usual(),
         },
         each=("X-Original-URL", "X-Rewrite-URL", "X-Forwarded-Path"),
     ),
@@ -96,13 +97,13 @@ _SHARED = [
 
 faults["auth.signed-method"] |= {
     "The signature is verified for the method that a header, or the query, tells.": also_signed(
-        lambda self, ctx, value: [string(self, ctx, method=_method(ctx, value) or ctx.request.method)],
+        lambda self, ctx: [string(self, ctx, method=_method(ctx, self.value) or ctx.request.method)],
         each=_places(*headers.METHODS),
     ),
     "The method that a header tells takes the place of the request's, signed and served.": seams(
         {
             "authenticate": _by_method_first,
-            "signed_method": lambda ctx, usual: ctx.notes.get("method") or usual(),
+            "signed_method": lambda self, usual, ctx: ctx.notes.get("method") or usual(),
         },
         each=_places(*headers.METHODS[:2]),
         operations=_SHARED,
@@ -111,7 +112,7 @@ faults["auth.signed-method"] |= {
 }
 
 
-def _deleted(self: Any, ctx: Context, response: Response) -> Response:
+def _deleted(self: Any, usual: Usual, ctx: Context, response: Response) -> Response:
     """Deletes what a read showed."""
     if ctx.record is not None and _method(ctx, self.value) == "DELETE":
         ctx.store.change("DELETE FROM resources WHERE id = ?", ctx.record["id"])
@@ -121,7 +122,7 @@ def _deleted(self: Any, ctx: Context, response: Response) -> Response:
 faults["auth.request-line"] |= {
     "What is done, and where, says the address in a header; the path is signed.": seams(
         {
-            "authenticate": lambda self, ctx, usual: (
+            "authenticate": lambda self, usual, ctx: (
                 usual(),
                 _routed(ctx, _header(ctx, self.value), ctx.request.method),
             )[0]
@@ -136,8 +137,8 @@ faults["auth.request-line"] |= {
     ),
     "What has a method in a header is answered as an OPTIONS request.": where(
         "finish",
-        lambda ctx, value: _method(ctx, value),
-        lambda: Response.of(200, {"methods": ["GET", "POST", "PATCH"]}),
+        lambda self, ctx, *_: _method(ctx, self.value),
+        lambda *_: Response.of(200, {"methods": ["GET", "POST", "PATCH"]}),
         each=headers.METHODS[:2],
     ),
     "A read deletes if a header tells DELETE.": seams(

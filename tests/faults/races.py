@@ -15,9 +15,9 @@ from conformance.reference.context import Context
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
-from tests.support.overrides import nonce_claimed
+from tests.support.overrides import Usual, nonce_claimed
 
-from .catalogue import Call, Faulty, Row, by_name, faults, seam, seam_of, seams
+from .catalogue import Call, Faulty, Row, faults, seam, seams
 from .replays import do_again
 from .rows import after, before, refusing, where
 
@@ -45,13 +45,12 @@ class NotAtomic(Faulty):
 
 def looking_first(name: str, known: Call) -> Row:
     """Makes a row that looks whether something is known, and does what makes it known later."""
-    knows = by_name(known, seam_of(name))
 
-    def override(self: Any, *given: Any) -> bool:
-        if knows(self, *given):
+    def override(self: Any, usual: Usual, *given: Any) -> bool:
+        if known(self, *given):
             return False
         pause()
-        self.usual()
+        usual()
         return True
 
     return seam(name, override, base=NotAtomic)
@@ -83,8 +82,8 @@ class Counting(Faulty):
 # ---------------------------------------------------------------------- nonces
 
 
-def _two_may_pass(self: Any, ctx: Context, nonce: str) -> bool:
-    if self.usual():
+def _two_may_pass(self: Any, usual: Usual, ctx: Context, nonce: str) -> bool:
+    if usual():
         return True
     passed = self.state.setdefault("passed", set())
     second = self.waiting() > 2 and nonce not in passed
@@ -114,12 +113,12 @@ class LooksThenActs(NotAtomic):
         return answer
 
 
-def _answer_otherwise(self: Any, ctx: Context) -> None:
+def _answer_otherwise(self: Any, usual: Usual, ctx: Context) -> None:
     """Performs the first of several requests with one key, and answers each otherwise."""
     with self.state.setdefault("lock", threading.Lock()):
         first = self.state.get((self.answer_scope(ctx), ctx.key))
         if first is None:
-            self.usual()
+            usual()
             self.state[self.answer_scope(ctx), ctx.key] = ctx.record
         else:
             another = {"id": self.new_id(ctx, RECORD_KINDS[ctx.operation]), "updated": first["updated"] + 1}
@@ -134,21 +133,21 @@ def _times(self: Any, ctx: Context) -> int:
 
 faults["idempotency.race"] |= {
     "Requests with one key are all performed.": seam(
-        "claim_wallet_pair", lambda usual: usual() or True, base=LooksThenActs
+        "claim_wallet_pair", lambda self, usual, *_: usual() or True, base=LooksThenActs
     ),
     "Simultaneous requests with one key are performed once, but each is answered otherwise.": seam(
         "act", _answer_otherwise, base=LooksThenActs
     ),
     "Each body of simultaneous requests with one key is performed once: unique are both together.": seams(
         {
-            "on_other_body": lambda self, ctx, usual: (
+            "on_other_body": lambda self, usual, ctx, *_: (
                 known
                 if (known := self.state.get((ctx.key, self.fingerprint(ctx))))
                 else ctx.notes.update(another=True)
                 if self.waiting() > 1
                 else usual()
             ),
-            "remember": lambda self, ctx, response, usual: (
+            "remember": lambda self, usual, ctx, response: (
                 usual(),
                 self.state.update(
                     {(ctx.key, self.fingerprint(ctx)): response} if "another" in ctx.notes else {}
@@ -160,22 +159,22 @@ faults["idempotency.race"] |= {
     ),
     "While the first request of a key is under way, another body brings its response, too.": seam(
         "same_body",
-        lambda self, usual: self.waiting() > 1 or usual(),
+        lambda self, usual, *_: self.waiting() > 1 or usual(),
         base=Counting,
         operations=RULES["idempotency.conflict"].operations,
     ),
     "After as many repetitions as met, the key is forgotten.": before(
         "replayed",
-        lambda ctx: ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key),
-        lambda self, ctx: _times(self, ctx) >= KEYS - 1,
+        lambda self, ctx, *_: ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key),
+        lambda self, ctx, *_: _times(self, ctx) >= KEYS - 1,
     ),
     "Those of simultaneous requests that are late are answered with a redirection.": refusing(
-        "replayed", "303 moved moved", lambda self, ctx: _times(self, ctx) < KEYS
+        "replayed", "303 moved moved", lambda self, ctx, *_: _times(self, ctx) < KEYS
     ),
     "Simultaneous requests with one key are answered as one, and each is performed.": before(
         "replayed",
-        lambda self, ctx: do_again(self.behaviour, ctx),
-        lambda self, ctx: _times(self, ctx) < KEYS,
+        lambda self, ctx, *_: do_again(self, ctx),
+        lambda self, ctx, *_: _times(self, ctx) < KEYS,
         operations=("createPayout", "createVirtualAccount"),
     ),
 }
@@ -214,8 +213,8 @@ for rule, operations in LOST.items():
     faults[rule] |= {
         "Of creates in one place that come at once some are answered, and lost.": where(
             "create",
-            lambda self: self.waiting() > 1,
-            lambda self, ctx: setattr(ctx, "record", self.new_record(ctx)),
+            lambda self, *_: self.waiting() > 1,
+            lambda self, usual, ctx: setattr(ctx, "record", self.new_record(ctx)),
             base=CountingCreates,
             operations=operations,
         )
@@ -228,11 +227,11 @@ faults["payout.race"] |= {
 }
 
 
-def _take(self: Any, ctx: Context, value: Any) -> None:
+def _take(self: Any, usual: Usual, ctx: Context) -> None:
     """Takes the amount of a payout in its currency, and in those for which `value` is true."""
     account, amount = self.parent(ctx)["id"], Decimal(str(ctx.values["amount"]))
     for balance in ctx.store.balances(account):
-        if balance.currency == ctx.values["currency"] or value(balance.currency):
+        if balance.currency == ctx.values["currency"] or self.value(balance.currency):
             left = EXACT.subtract(Decimal(balance.available), amount)
             pending = EXACT.add(Decimal(balance.pending_payout), amount)
             changed = balance._replace(available=format(left, "f"), pending_payout=format(pending, "f"))
@@ -303,13 +302,13 @@ def _pair(self: Any, ctx: Context) -> tuple[str, str, str]:
     return (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
 
 
-def _claim_slowly(self: Any, ctx: Context) -> bool:
+def _claim_slowly(self: Any, usual: Usual, ctx: Context) -> bool:
     pair = _pair(self, ctx)
     self.state[pair] = self.state.get(pair, 0) + 1
     pause()
     ctx.notes["racing"] = self.state[pair] > 1
     self.state[pair] -= 1
-    return bool(self.usual())
+    return bool(usual())
 
 
 faults["wallet.race"] |= {
@@ -327,7 +326,7 @@ faults["wallet.race"] |= {
     "Of several simultaneous creates of one pair all but one are refused, but all are listed.": seams(
         {
             "claim_wallet_pair": _claim_slowly,
-            "on_duplicate_wallet": lambda self, ctx, usual: [
+            "on_duplicate_wallet": lambda self, usual, ctx: [
                 self.create(ctx) if ctx.notes.get("racing") else None,
                 usual(),
             ],

@@ -14,10 +14,11 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT, FIELDS
 from conformance.reference.store import Balance
+from tests.support.overrides import Usual
 
 from .authentication import first_organization
 from .bodies import instead, valid
-from .catalogue import Call, Faulty, Only, Row, by_name, faults, of, seam, seam_of, seams
+from .catalogue import Call, Faulty, Only, Row, faults, of, seam, seams
 from .replays import do_again, seen
 from .rows import after, always, before, says, store
 from .tenancy import AsksForFunds
@@ -43,7 +44,7 @@ REFUSALS: dict[str, str | Only] = {
 _PARENTS = {"customer_id": "customer", "account_id": "account", "beneficiary_id": "beneficiary"}
 
 
-def _perform(self: Any, ctx: Context) -> None:
+def _perform(self: Any, ctx: Context, *_: Any) -> None:
     """Performs a refused request as far as possible."""
     ctx.organization = ctx.organization or first_organization(ctx)
     ctx.params, ctx.values, ctx.body = dict(ctx.params), {}, {}
@@ -89,10 +90,9 @@ class ActsOnSome(Faulty):
 def creating(test: Call, **options: Any) -> Row:
     """Makes a row that creates, and names, what a refused body of some kind asks for."""
     kinds = ("invalid_field", "malformed_body")
-    holds = by_name(test, seam_of("refused"))
     return seam(
         "does",
-        lambda self, ctx, refusal: refusal.kind in kinds and holds(self, ctx, refusal),
+        lambda self, usual, ctx, refusal: refusal.kind in kinds and test(self, ctx, refusal),
         base=ActsOnSome,
         **options,
     )
@@ -102,13 +102,12 @@ def when(kinds: str, do: Call, *operations: str, test: Call = always, **options:
     """Makes a row that does something after refusals of these kinds, or of the row's, where a test holds."""
 
     def refused(self: Any, ctx: Context, refusal: Refusal) -> bool:
-        return refusal.kind in (kinds or self.value).split() and bool(holds(self, ctx, refusal))
+        return refusal.kind in (kinds or self.value).split() and bool(test(self, ctx, refusal))
 
-    holds = by_name(test, seam_of("refused"))
     return after("refused", do, refused, operations=operations, **options)
 
 
-def _credit(self: Any, ctx: Context) -> None:
+def _credit(self: Any, ctx: Context, *_: Any) -> None:
     """Adds the amount of a payin to the balances."""
     account = ctx.params["account_id"]
     known = {balance.currency: balance for balance in ctx.store.balances(account)}
@@ -132,7 +131,7 @@ def _move(ctx: Context, **amounts: Decimal) -> None:
         ctx.store.set_balance(account, balance._replace(**sums))
 
 
-def _store_address(self: Any, ctx: Context) -> None:
+def _store_address(self: Any, ctx: Context, *_: Any) -> None:
     """Stores the members of an address that are texts."""
     address = ctx.body.get("address")
     if ctx.beneficiary is not None and isinstance(address, dict):
@@ -144,9 +143,9 @@ def _named_destination(ctx: Context) -> Record:
     return ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
 
 
-def _patch_refused(self: Any, ctx: Context) -> None:
+def _patch_refused(self: Any, usual: Usual, ctx: Context) -> None:
     try:
-        self.usual()
+        usual()
     except Refusal:
         ctx.store.update(self.patched(ctx, ctx.beneficiary))
         raise
@@ -170,7 +169,7 @@ class StoresWithTheNext(Faulty):
         self.state["known"] = ctx.record
 
 
-def _take_the_pair(ctx: Context) -> None:
+def _take_the_pair(self: Any, ctx: Context, *_: Any) -> None:
     """Takes the pair of a wallet, whose body may not have been read."""
     body = json.loads(ctx.request.body or b"{}")
     pair = [body.get(name) for name in ("currency", "network")] if isinstance(body, dict) else [None]
@@ -184,14 +183,14 @@ faults[RULE] |= {
     ),
     "A PATCH with an invalid field is refused, and the next one stores its valid fields as well.": seams(
         {
-            "refused": lambda self, ctx, refusal: self.state.setdefault(
+            "refused": lambda self, usual, ctx, refusal: self.state.setdefault(
                 ctx.params["beneficiary_id"], {}
             ).update(
                 {name: ctx.values[name] for name in ctx.values if name != refusal.field}
                 if refusal.kind == "invalid_field"
                 else {}
             ),
-            "patched": lambda self, ctx, record, usual: usual(
+            "patched": lambda self, usual, ctx, record: usual(
                 ctx, {**record, **self.state.get(record["id"], {})}
             ),
         },
@@ -215,14 +214,14 @@ faults[RULE] |= {
     ),
     "A request for a missing beneficiary is refused, and performed on one that is there.": when(
         "missing_child",
-        lambda self, ctx: (
+        lambda self, ctx, *_: (
             ctx.params.update(beneficiary_id=ctx.store.select("beneficiary", ctx.account["id"])[-1]["id"]),
             _perform(self, ctx),
         ),
         *("updateBeneficiary", "disableBeneficiary", "createPayoutDestination"),
     ),
     "A used key with another body is refused, and performed.": before(
-        "on_other_body", lambda self, ctx: do_again(self, ctx), operations=seen(OPERATION_SETS["create"])
+        "on_other_body", lambda self, ctx, *_: do_again(self, ctx), operations=seen(OPERATION_SETS["create"])
     ),
     "A used key with another body is refused, and the beneficiary gets what the body says.": before(
         "on_other_body",
@@ -233,7 +232,9 @@ faults[RULE] |= {
         operations=("createBeneficiary",),
     ),
     "A used key with another body is refused, and the beneficiary has no default any more.": before(
-        "on_other_body", lambda self, ctx: self.clear_default(ctx), operations=("createPayoutDestination",)
+        "on_other_body",
+        lambda self, ctx, *_: self.clear_default(ctx),
+        operations=("createPayoutDestination",),
     ),
     "A refused payin shows in the balances of the account.": when(
         "",
@@ -243,16 +244,16 @@ faults[RULE] |= {
     ),
     "The create of a default destination is refused for a field, after the old default was cleared.": when(
         "invalid_field",
-        lambda self, ctx: self.clear_default(ctx),
+        lambda self, ctx, *_: self.clear_default(ctx),
         "createPayoutDestination",
-        test=lambda ctx, refusal, value: (
-            ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == value
+        test=lambda self, ctx, refusal: (
+            ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == self.value
         ),
         each=("country", "iban", "network"),
     ),
     "The default of a beneficiary is cleared, and then its account looked for.": when(
         "",
-        lambda self, ctx: (
+        lambda self, ctx, *_: (
             setattr(ctx, "beneficiary", ctx.store.get("beneficiary", ctx.params["beneficiary_id"])),
             ctx.beneficiary and self.clear_default(ctx),
         ),
@@ -264,7 +265,7 @@ faults[RULE] |= {
     ),
     "A PATCH with an invalid field changes the fields before it.": when(
         "invalid_field",
-        lambda ctx: store(ctx, ctx.values, [ctx.beneficiary] if ctx.beneficiary else []),
+        lambda self, ctx, *_: store(ctx, ctx.values, [ctx.beneficiary] if ctx.beneficiary else []),
         "updateBeneficiary",
     ),
     "A PATCH that leaves a business without company_name is refused, and done.": seam(
@@ -272,7 +273,7 @@ faults[RULE] |= {
     ),
     "A refused request moves updated of the beneficiary that its path names.": after(
         "refused",
-        lambda self, ctx: [
+        lambda self, ctx, *_: [
             store(ctx, {"updated": self.touched(ctx, record)}, [record])
             for record in [ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))]
             if record is not None
@@ -281,7 +282,7 @@ faults[RULE] |= {
     ),
     "A payout to what is not the beneficiary's is refused, but the money is set aside.": when(
         "",
-        lambda self, ctx: self.reserve_funds(ctx),
+        lambda self, ctx, *_: self.reserve_funds(ctx),
         "createPayout",
         each={
             "nor under the account": "payout_beneficiary payout_destination",
@@ -289,40 +290,42 @@ faults[RULE] |= {
         },
     ),
     "A payout beyond the funds is refused, and its money stays set aside.": when(
-        "insufficient_funds", lambda self, ctx: self.reserve_funds(ctx), "createPayout", base=AsksForFunds
+        "insufficient_funds", lambda self, ctx, *_: self.reserve_funds(ctx), "createPayout", base=AsksForFunds
     ),
     "A payout beyond the funds is refused, and stays in the sum of what is pending.": when(
         "insufficient_funds",
-        lambda ctx: _move(ctx, pending_payout=asked(ctx)),
+        lambda self, ctx, *_: _move(ctx, pending_payout=asked(ctx)),
         "createPayout",
         base=AsksForFunds,
     ),
     "A payout to an unknown payee is refused, at a charge that is the same for any amount.": when(
-        "payout_beneficiary payout_destination", lambda ctx: _move(ctx, available=-_CHARGE), "createPayout"
+        "payout_beneficiary payout_destination",
+        lambda self, ctx, *_: _move(ctx, available=-_CHARGE),
+        "createPayout",
     ),
     "A payout to a destination elsewhere is refused, but that becomes a default, or is none any more.": when(
         "payout_destination payout_destination_owner",
-        lambda ctx, value: store(ctx, {"is_default": not value}, [_named_destination(ctx)]),
+        lambda self, ctx, *_: store(ctx, {"is_default": not self.value}, [_named_destination(ctx)]),
         "createPayout",
-        test=lambda ctx, value: _named_destination(ctx).get("is_default") is value,
+        test=lambda self, ctx, *_: _named_destination(ctx).get("is_default") is self.value,
         each=(True, False),
     ),
     "The create of some kind is refused for a field, and performed.": creating(
-        lambda ctx, value: says(ctx.body, value),
+        lambda self, ctx, *_: says(ctx.body, self.value),
         each={
             "of a wallet destination": Only("type=wallet", ["createPayoutDestination"]),
             "of a business": Only("beneficiary_type=business", ["createBeneficiary"]),
         },
     ),
     "A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made.": creating(
-        lambda ctx: (
+        lambda self, ctx, *_: (
             (str(ctx.body.get("currency")) in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
         ),
         operations=("createVirtualAccount", "createWallet"),
     ),
     "What stands in a body of malformed JSON is refused, and done as far as it can be read.": when(
         "malformed_body",
-        lambda self, ctx: (setattr(ctx, "values", valid(self, ctx)), self.create(ctx)),
+        lambda self, ctx, *_: (setattr(ctx, "values", valid(self, ctx)), self.create(ctx)),
         *("createPayoutDestination", "createVirtualAccount"),
         base=ActsOnSome,
         each=[""],

@@ -13,8 +13,9 @@ from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 from conformance.world.other_values import other_end
+from tests.support.overrides import Usual
 
-from .catalogue import Call, Faulty, Only, Row, by_name, faults, refuse, seam, seams
+from .catalogue import Call, Faulty, Only, Row, faults, kind, refuse, seam, seams
 from .formats import PAYMENTS
 from .nonces import process
 from .rows import after, before, other, refusing, says, skipping, store
@@ -45,10 +46,12 @@ ALSO = ("idempotency.replay-after-change", "idempotency.race")
 
 def answering(change: Call | None = None, **options: Any) -> Row:
     """Makes a row that answers a repeated request with a changed document, by default changed by the kind."""
-    changed = by_name(change, {"document": None})
+    changed = change or kind
     return seam(
         "replayed",
-        lambda self, answer: Response.of(answer.status, changed(self, json.loads(answer.body)), "replayed"),
+        lambda self, usual, ctx, answer: Response.of(
+            answer.status, changed(self, json.loads(answer.body)), "replayed"
+        ),
         **options,
     )
 
@@ -68,12 +71,12 @@ _BESIDE = {
 }
 
 
-def _again(self: Any, ctx: Context, answer: Answer) -> Response:
+def _again(self: Any, usual: Usual, ctx: Context, answer: Answer) -> Response:
     do_again(self, ctx)
     return self.render(ctx)
 
 
-def _unless_older(self: Any, ctx: Context, usual: Call) -> Any:
+def _unless_older(self: Any, usual: Usual, ctx: Context) -> Any:
     """Returns the stored answer of a key that was first used in the last seconds, so many as `value` says."""
     used: int = self.state.setdefault((self.answer_scope(ctx), ctx.key), ctx.now)
     return usual() if ctx.now - used < self.value * 1_000_000 else None
@@ -100,17 +103,20 @@ def _first(ctx: Context, answer: Answer, kind: str = "beneficiary") -> Record:
 faults["idempotency.replay"] |= {
     "A repeated request is performed again.": seam("replayed", _again, also=ALSO),
     "A repeated request is answered with the original response, and performed again.": before(
-        "replayed", lambda self, ctx: do_again(self, ctx), operations=seen(OPERATION_SETS["post"]), also=ALSO
+        "replayed",
+        lambda self, ctx, *_: do_again(self, ctx),
+        operations=seen(OPERATION_SETS["post"]),
+        also=ALSO,
     ),
     "A repeated request of one kind is performed again.": skipping(
         "replayed",
-        lambda ctx, value: says(json.loads(ctx.request.body), value),
+        lambda self, ctx, *_: says(json.loads(ctx.request.body), self.value),
         operations=REPEATED,
         each=REPEATED.__getitem__,
         also=ALSO,
     ),
     "The second repetition is performed again.": before(
-        "replayed", lambda ctx: ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
+        "replayed", lambda self, ctx, *_: ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
     ),
     "A repeated disable is answered as the first was, and the beneficiary is active again.": before(
         "replayed", _reactivate, operations=("disableBeneficiary",)
@@ -124,22 +130,22 @@ faults["idempotency.replay"] |= {
     ),
     "The answer on another path takes the place of the first one under its key.": before(
         "remember",
-        lambda ctx: ctx.store.change(
+        lambda self, ctx, *_: ctx.store.change(
             "DELETE FROM answers WHERE key = ? AND scope LIKE ?", ctx.key, f"{ctx.organization.id}%"
         ),
-        lambda ctx: ctx.first_use,
+        lambda self, ctx, *_: ctx.first_use,
         operations=("createBeneficiary",),
     ),
     "Of the keys used here only the last one is remembered.": before(
         "remember",
-        lambda self, ctx: ctx.store.change("DELETE FROM answers WHERE scope = ?", self.answer_scope(ctx)),
+        lambda self, ctx, *_: ctx.store.change("DELETE FROM answers WHERE scope = ?", self.answer_scope(ctx)),
     ),
     "A key is forgotten after so many seconds.": seam("stored_answer", _unless_older, each=(200,)),
     "Only the last keys, so many, are remembered.": after("remember", _forget_earlier, each=(5, 20)),
     "What follows a refused first use of a key is done, but not remembered.": seams(
         {
-            "refused": lambda self, ctx: self.state.update({ctx.key: True}),
-            "remember": lambda self, ctx, usual: None if ctx.key in self.state else usual(),
+            "refused": lambda self, usual, ctx, *_: self.state.update({ctx.key: True}),
+            "remember": lambda self, usual, ctx, *_: None if ctx.key in self.state else usual(),
         },
         operations=OPERATION_SETS["create"],
     ),
@@ -148,12 +154,13 @@ faults["idempotency.replay"] |= {
         None,
         each={
             "of more than 2,000 bytes": Only(
-                lambda response: len(response.body) > 2000, ("createBeneficiary", "createPayoutDestination")
+                lambda self, ctx, response: len(response.body) > 2000,
+                ("createBeneficiary", "createPayoutDestination"),
             ),
             "to bodies of more than 2,000 bytes": Only(
-                lambda ctx: len(ctx.request.body) > 2000, OPERATION_SETS["create"]
+                lambda self, ctx, *_: len(ctx.request.body) > 2000, OPERATION_SETS["create"]
             ),
-            "to the second of two organizations": lambda ctx: caller_is(ctx, "second"),
+            "to the second of two organizations": lambda self, ctx, *_: caller_is(ctx, "second"),
         },
     ),
     "No answer is stored: a repeated request is a new one.": skipping("remember", also=ALSO),
@@ -161,25 +168,31 @@ faults["idempotency.replay"] |= {
         "replayed", each={"409": "idempotency_key_conflict", "422": "invalid_field", "404": "missing_child"}
     ),
     "A repeated request is answered with another status.": seam(
-        "replayed", lambda answer: Response(200 if answer.status != 200 else 208, [JSON_TYPE], answer.body)
+        "replayed",
+        lambda self, usual, ctx, answer: Response(
+            200 if answer.status != 200 else 208, [JSON_TYPE], answer.body
+        ),
     ),
     "A repeated request is answered with another body.": answering(
         each={
-            "empty": lambda document: {},
-            "another id": lambda document: {**document, "id": other_end(document["id"])},
-            "created moved": lambda document: {**document, "created": other("created", document["created"])},
-            "id only": lambda document: {"id": document["id"]},
-            "wrapped": lambda document: {"data": document},
-            "a text": lambda document: json.dumps(document),
-            "last member missing": lambda document: dict(list(document.items())[:-1]),
+            "empty": lambda self, document: {},
+            "another id": lambda self, document: {**document, "id": other_end(document["id"])},
+            "created moved": lambda self, document: {
+                **document,
+                "created": other("created", document["created"]),
+            },
+            "id only": lambda self, document: {"id": document["id"]},
+            "wrapped": lambda self, document: {"data": document},
+            "a text": lambda self, document: json.dumps(document),
+            "last member missing": lambda self, document: dict(list(document.items())[:-1]),
             "an amount that went through a double": Only(
-                lambda document: {**document, "amount": f"{float(document['amount']):.2f}"}, PAYMENTS
+                lambda self, document: {**document, "amount": f"{float(document['amount']):.2f}"}, PAYMENTS
             ),
         }
     ),
     "The texts of a stored answer are other ones.": answering(
-        lambda document, value: {
-            name: value(text) if isinstance(text, str) else text for name, text in document.items()
+        lambda self, document: {
+            name: self.value(text) if isinstance(text, str) else text for name, text in document.items()
         },
         each={
             kind: Only(CHANGES[kind], operations)
@@ -198,19 +211,21 @@ faults["idempotency.replay"] |= {
     ),
     "Each of two processes remembers the idempotency keys of its own requests only.": seam(
         "answer_scope",
-        lambda self, ctx, usual: f"{usual()} {process(self, ctx)}",
+        lambda self, usual, ctx: f"{usual()} {process(self, ctx)}",
         also=(*ALSO, "idempotency.conflict"),
     ),
     "The answer under a key in capitals is looked up as it came, and stored in small letters.": skipping(
         "stored_answer",
-        lambda ctx: ctx.header(b"idempotency-key") != ctx.key,
+        lambda self, ctx: ctx.header(b"idempotency-key") != ctx.key,
         operations=OPERATION_SETS["create"],
     ),
     "A used key with another value of this header is a new one.": seam(
-        "answer_scope", lambda ctx, value, usual: f"{usual()} {ctx.header(value)}", each=_BESIDE
+        "answer_scope", lambda self, usual, ctx: f"{usual()} {ctx.header(self.value)}", each=_BESIDE
     ),
     "A used key with another value of this header is a conflict.": seam(
-        "fingerprint", lambda ctx, value, usual: usual() + (ctx.header(value) or "").encode(), each=_BESIDE
+        "fingerprint",
+        lambda self, usual, ctx: usual() + (ctx.header(self.value) or "").encode(),
+        each=_BESIDE,
     ),
 }
 
@@ -225,7 +240,7 @@ def _world(ctx: Context) -> Any:
     )
 
 
-def _as_it_is_now(self: Any, ctx: Context, answer: Answer) -> Response:
+def _as_it_is_now(self: Any, usual: Usual, ctx: Context, answer: Answer) -> Response:
     kind = RECORD_KINDS[ctx.operation]
     now = self.resource(ctx, kind, _first(ctx, answer, kind))
     changed = {self.value: now[self.value]} if self.value else now
@@ -242,8 +257,8 @@ def _default_again(self: Any, ctx: Context, answer: Answer) -> None:
 faults["idempotency.replay-after-change"] |= {
     "A repeated create saves the beneficiary as it was first made.": seams(
         {
-            "create": lambda self, ctx, usual: usual() or self.state.update({ctx.record["id"]: ctx.record}),
-            "replayed": lambda self, ctx, answer, usual: (
+            "create": lambda self, usual, ctx: usual() or self.state.update({ctx.record["id"]: ctx.record}),
+            "replayed": lambda self, usual, ctx, answer: (
                 ctx.store.update(self.state[json.loads(answer.body)["id"]]) or usual()
             ),
         },
@@ -265,14 +280,14 @@ faults["idempotency.replay-after-change"] |= {
     ),
     "When anything has been created or changed meanwhile, a repeated request is no repetition.": seams(
         {
-            "remember": lambda self, ctx, usual: (
+            "remember": lambda self, usual, ctx, *_: (
                 usual(),
                 self.state.setdefault((self.answer_scope(ctx), ctx.key), _world(ctx)),
             ),
-            "replayed": lambda self, ctx, answer, value, usual: (
+            "replayed": lambda self, usual, ctx, answer: (
                 usual()
                 if self.state.get((self.answer_scope(ctx), ctx.key)) == _world(ctx)
-                else value(self, ctx, answer)
+                else self.value(self, usual, ctx, answer)
             ),
         },
         each={"performed again": _again, "refused": lambda *_: refuse("idempotency_key_conflict")},
@@ -280,7 +295,7 @@ faults["idempotency.replay-after-change"] |= {
     "A repeated request is refused when the beneficiary has been disabled meanwhile.": refusing(
         "replayed",
         "payout_beneficiary",
-        lambda ctx, answer: says(
+        lambda self, ctx, answer: says(
             ctx.store.get("beneficiary", json.loads(answer.body)["beneficiary_id"]) or {}, "status=disabled"
         ),
         operations=("createPayout", "createPayoutDestination"),
@@ -293,7 +308,7 @@ faults["idempotency.replay-after-change"] |= {
     ),
     "A request without a text of the client's own is not remembered.": skipping(
         "remember",
-        lambda ctx: not {"label", "note", "description"} & ctx.body.keys(),
+        lambda self, ctx, *_: not {"label", "note", "description"} & ctx.body.keys(),
         operations=("createPayoutDestination", "createPayout", "createPayin"),
     ),
 }

@@ -10,7 +10,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ANSWERS, BALANCE_MONEY, BODIES, RESOURCES
-from tests.support.overrides import with_document
+from tests.support.overrides import Usual, with_document
 
 from .bodies import OTHERS, asks
 from .catalogue import SHOWN_LATER, Call, Only, Row, faults, seam, seams
@@ -26,6 +26,7 @@ from .rows import (
     inside,
     refusing,
     says,
+    shown_as,
     store,
     succeeded,
     third,
@@ -47,13 +48,13 @@ def free_texts(operation: str) -> list[str]:
 faults["payout.amount-in-usd"] |= {
     "amount_in_usd of an amount in another currency is zero or less.": where(
         "amount_in_usd",
-        lambda ctx: ctx.values["currency"] != "USD",
-        lambda value: value,
+        lambda self, ctx: ctx.values["currency"] != "USD",
+        lambda self, *_: self.value,
         each=("0.00", "-3.00"),
     ),
     "amount_in_usd of an amount in US dollars is another one.": seam(
         "amount_in_usd",
-        lambda value, usual: value(Decimal(usual())),
+        lambda self, usual, *_: self.value(Decimal(usual())),
         each={
             "2.00": lambda amount: "2.00" if amount != 2 else "3",
             "0": lambda amount: "0" if amount else "3",
@@ -77,19 +78,19 @@ EMPTY_BALANCE = {
 }
 
 
-def _of_the_customer(self: Any, ctx: Context, record: Record) -> list[Any]:
+def _of_the_customer(self: Any, _: Usual, ctx: Context, record: Record) -> list[Any]:
     """Returns the balances of all accounts of a customer, as they are shown."""
     accounts = ctx.store.select("account", record["parent"])
     return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
 
 
-def _moved_by_others(self: Any, ctx: Context, record: Record) -> list[Any]:
+def _moved_by_others(self: Any, usual: Usual, ctx: Context, record: Record) -> list[Any]:
     """Returns what other accounts of the customer pay as balances of an account without any."""
     sign = "-" if self.value == "available_balance" else ""
     none = {"available_balance": "0.00", "pending_payout": "0.00"}
     return [
         {**EMPTY_BALANCE, **held, **none, self.value: f"{sign}{held['pending_payout']}"}
-        for held in _of_the_customer(self, ctx, record)
+        for held in _of_the_customer(self, usual, ctx, record)
     ]
 
 
@@ -99,11 +100,11 @@ def _twice(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
     return {"balances": [*first, *first, *shown["balances"][1:]]}
 
 
-def _draw_on_another(self: Any, ctx: Context) -> None:
+def _draw_on_another(self: Any, usual: Usual, ctx: Context) -> None:
     paying: Record = ctx.account or {}
     accounts = [paying, *ctx.store.select("account", paying["parent"])]
     ctx.account = next((one for one in accounts if ctx.store.balances(one["id"])), paying)
-    self.usual()
+    usual()
     ctx.account = paying
 
 
@@ -113,28 +114,31 @@ faults["balances.of-account"] |= {
     ),
     "The balances carry another id.": document.sets(
         each={
-            "customer's id": lambda ctx: {"id": ctx.record["parent"].replace("cus_", "acc_")},
-            "another id": lambda shown: {"id": f"acc_{shown['id'][::-1].replace('_cca', '')}"},
+            "customer's id": lambda self, ctx, *_: {"id": ctx.record["parent"].replace("cus_", "acc_")},
+            "another id": lambda self, ctx, shown: {"id": f"acc_{shown['id'][::-1].replace('_cca', '')}"},
         }
     ),
-    "Each third read carries another id.": third(lambda shown: {**shown, "id": shown["id"][::-1]}),
+    "Each third read carries another id.": third(lambda self, ctx, shown: {**shown, "id": shown["id"][::-1]}),
     "The balances are those of all accounts of the customer.": seam("balances", _of_the_customer),
     "What one account pays moves the balances of the customer's other accounts as well.": where(
         "balances",
-        lambda ctx, record: not ctx.store.balances(record["id"]),
+        lambda self, ctx, record: not ctx.store.balances(record["id"]),
         _moved_by_others,
         each=("pending_payout", "available_balance"),
     ),
     "Balances stay, and a new account shows those of another one of the customer.": seams(
         {
-            "balances": lambda self, ctx, record, usual: usual() or _of_the_customer(self, ctx, record),
+            "balances": lambda self, usual, ctx, record: (
+                usual() or _of_the_customer(self, usual, ctx, record)
+            ),
             "reserve_funds": None,
         },
         everywhere=True,
     ),
     "A currency has two balances.": document.sets(_twice),
     "A currency has two balances while a payout is pending.": seam(
-        "balances", lambda usual: [*usual(), *(held for held in usual() if Decimal(held["pending_payout"]))]
+        "balances",
+        lambda self, usual, *_: [*usual(), *(held for held in usual() if Decimal(held["pending_payout"]))],
     ),
 }
 
@@ -159,28 +163,30 @@ _BENEFICIARY, _VIRTUAL_ACCOUNT = ("getBeneficiary",), ("getVirtualAccount",)
 faults["read.equals-create"] |= {
     "The read answers another resource of the same account.": seam(
         "success_document",
-        lambda self, ctx: self.resource(
+        lambda self, usual, ctx: self.resource(
             ctx, kind := RECORD_KINDS[ctx.operation], ctx.store.select(kind, ctx.account["id"])[0]
         ),
     ),
     "A read answers what the last read of another resource answered.": where(
         "finish",
         succeeded,
-        lambda self, response: with_document(
+        lambda self, usual, ctx, response: with_document(
             response,
             [self.state.get("last", response.document), self.state.update(last=response.document)][0],
         ),
     ),
     "Each third read finds nothing.": refusing(
-        "success_document", "missing_child", lambda self: turn(self) % 3 == 0
+        "success_document", "missing_child", lambda self, *_: turn(self) % 3 == 0
     ),
     "Each third read shows another text.": third(
-        lambda shown: {**shown, **another(shown, "label" if "label" in shown else "display_name")}
+        lambda self, ctx, shown: shown_as(
+            shown, "label" if "label" in shown else "display_name", lambda text: f"{text}x"
+        )
     ),
     "A resource of some kind cannot be read.": refusing(
         "success_document",
         "missing_child",
-        lambda ctx, value: says(ctx.record, value),
+        lambda self, ctx: says(ctx.record, self.value),
         each={
             "a business": Only("beneficiary_type=business", _BENEFICIARY),
             "without optional fields": Only("no note", _BENEFICIARY),
@@ -195,22 +201,27 @@ faults["read.equals-create"] |= {
     ),
     "This member of a beneficiary changes with the first payout to it.": document.sets(
         another,
-        lambda ctx, shown: paid(ctx, "beneficiary_id", shown),
+        lambda self, ctx, shown: paid(ctx, "beneficiary_id", shown),
         operations=_BENEFICIARY,
         each=("note", "display_name"),
     ),
     "A new destination empties the note of its beneficiary.": after(
         "create_destination",
-        lambda ctx: store(ctx, {"note": None}, [ctx.beneficiary]),
+        lambda self, ctx: store(ctx, {"note": None}, [ctx.beneficiary]),
         everywhere=True,
         operations=_BENEFICIARY,
     ),
     "A beneficiary takes over the country of its new destination.": after(
-        "create_destination", lambda ctx: _move(ctx, ctx.record), everywhere=True, operations=_BENEFICIARY
+        "create_destination",
+        lambda self, ctx: _move(ctx, ctx.record),
+        everywhere=True,
+        operations=_BENEFICIARY,
     ),
     "A beneficiary takes over the country of the destination that is paid.": after(
         "create_payout",
-        lambda ctx: _move(ctx, ctx.store.get("payout_destination", ctx.values["payout_destination_id"])),
+        lambda self, ctx: _move(
+            ctx, ctx.store.get("payout_destination", ctx.values["payout_destination_id"])
+        ),
         everywhere=True,
         operations=_BENEFICIARY,
     ),
@@ -253,36 +264,36 @@ def owned(operation: str) -> list[str]:
 
 faults["create.server-owned"] |= {
     "A member that only the server may set is taken from the body.": document.sets(
-        lambda ctx, shown, value: {value: ctx.body.get(value, shown[value])},
+        lambda self, ctx, shown: {self.value: ctx.body.get(self.value, shown[self.value])},
         each=owned,
         also=("format.timestamp-current", "format.enum"),
     ),
     "A create that names members of the server is answered with a redirection.": refusing(
-        "check_together", "303 moved moved", lambda ctx: {"id", "created"} & ctx.body.keys()
+        "check_together", "303 moved moved", lambda self, ctx: {"id", "created"} & ctx.body.keys()
     ),
     "The status is taken from the body; the answer to the create does not show it, later ones do.": seams(
         {
-            "initial_state": lambda ctx, usual: {
+            "initial_state": lambda self, usual, ctx: {
                 **usual(),
                 "status": ctx.body.get("status", usual()["status"]),
             },
-            "shape": lambda document: {**document, "status": "active"},
+            "shape": lambda self, usual, ctx, kind, document: {**document, "status": "active"},
         },
         operations=SHOWN_LATER,
     ),
     "A new resource is put under the account that the body names.": seams(
         {
-            "new_record": lambda self, ctx, usual: {
+            "new_record": lambda self, usual, ctx: {
                 **usual(),
                 "parent": ctx.body.get("account_id", self.parent(ctx)["id"]),
             },
-            "resource": lambda ctx, usual: {**usual(), "account_id": ctx.account["id"]},
+            "resource": lambda self, usual, ctx, *_: {**usual(), "account_id": ctx.account["id"]},
         },
         operations=("createBeneficiary", "createVirtualAccount"),
     ),
     "What the body names is the new resource's, which later reads show.": seams(
         {
-            "create": lambda self, ctx, usual: (
+            "create": lambda self, usual, ctx: (
                 usual()
                 or self.state.update(
                     {ctx.record["id"]: {self.value: ctx.body[self.value]}}
@@ -290,7 +301,7 @@ faults["create.server-owned"] |= {
                     else {}
                 )
             ),
-            "shape": lambda self, ctx, document, usual: {
+            "shape": lambda self, usual, ctx, kind, document: {
                 **usual(),
                 **(self.state.get(document.get("id"), {}) if ctx.operation in OPERATION_SETS["read"] else {}),
             },
@@ -315,14 +326,14 @@ faults["create.initial-state"] |= {
         each_of("is_default", [True], ["createPayoutDestination"]),
         each_of("provider provider_reference_id failed_reason", ["acme"], _PAYOUT),
         each_of("submitted_at completed_at failed_at", ["2026-01-01T00:00:00Z"], _PAYOUT),
-        test=lambda ctx, value: value[0] not in ctx.body or value[0] == "status",
+        test=lambda self, ctx, *_: self.value[0] not in ctx.body or self.value[0] == "status",
     ),
     "A new beneficiary has destinations.": document.sets(
         _with_destination, operations=("createBeneficiary",)
     ),
     "A new beneficiary shows the destinations of the others.": seam(
         "destinations",
-        lambda ctx, record, usual: [
+        lambda self, usual, ctx, record: [
             shown for one in ctx.store.select("beneficiary", record["parent"]) for shown in usual(ctx, one)
         ],
         operations=("createBeneficiary",),
@@ -331,7 +342,7 @@ faults["create.initial-state"] |= {
         {"status": "completed"}, operations=("createPayin",), also=("format.enum",)
     ),
     "A large payout names its provider as soon as it is made.": document.sets(
-        {"provider": "bank"}, lambda shown: Decimal(shown["amount"]) > 1000, operations=_PAYOUT
+        {"provider": "bank"}, lambda self, ctx, shown: Decimal(shown["amount"]) > 1000, operations=_PAYOUT
     ),
     "A payout of some amounts is approved as soon as it is made.": _status(
         "pending",
@@ -347,12 +358,12 @@ faults["create.initial-state"] |= {
         },
     ),
     "A payout to a wallet is processed as soon as it is made.": _status(
-        "processing", lambda ctx: says(paid_to(ctx), "type=wallet"), *_PAYOUT
+        "processing", lambda self, ctx: says(paid_to(ctx), "type=wallet"), *_PAYOUT
     ),
     "A payout to the default destination is approved as soon as it is made.": _status(
-        "pending", lambda ctx: says(paid_to(ctx), "is_default=True"), *_PAYOUT
+        "pending", lambda self, ctx: says(paid_to(ctx), "is_default=True"), *_PAYOUT
     ),
     "A new resource is inactive in one kind of request.": _status(
-        "inactive", lambda ctx, value: asks(ctx, value), *OTHERS, each=OTHERS.__getitem__
+        "inactive", lambda self, ctx: asks(ctx, self.value), *OTHERS, each=OTHERS.__getitem__
     ),
 }

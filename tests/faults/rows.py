@@ -1,6 +1,7 @@
 """Rows that override a seam in a usual way, and places where servers show something.
 
-Tests and changes are called as an override is: with the behaviour, the request's context and the others.
+Tests, and what a row adds or does beside, are called with the behaviour, the request's context and the seam's
+other arguments; what it does instead is called as an override is, with `usual` behind the behaviour.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ANSWERS
-from tests.support.overrides import with_document
+from tests.support.overrides import Usual, with_document
 
-from .catalogue import Call, Error, Faulty, Row, by_name, refuse, seam, seam_of
+from .catalogue import Call, Error, Row, kind, refuse, seam
 
 #: Texts of listed elements that clients choose: their names, labels and notes.
 LABELS = tuple(dict.fromkeys(TRAITS[name].free_text for name in OPERATION_SETS["create"]))
@@ -28,37 +29,33 @@ def always(*_: Any) -> bool:
     return True
 
 
-def _bound(name: str, options: Mapping[str, Any], *functions: Call | None) -> list[Call]:
-    """Returns functions as they are called with the arguments of a seam, by its parameters' names."""
-    names = seam_of(name, options.get("base", Faulty))
-    return [by_name(function, names) for function in functions]
-
-
 def where(name: str, test: Call | None, instead: Call | None, **options: Any) -> Row:
     """Makes a row that does something else than usual where a test holds; one of both may be the kind."""
-    holds, does = _bound(name, options, test, instead)
+    holds, does = test or kind, instead or kind
     return seam(
-        name, lambda self, *given: does(self, *given) if holds(self, *given) else self.usual(), **options
+        name,
+        lambda self, usual, *given: does(self, usual, *given) if holds(self, *given) else usual(),
+        **options,
     )
 
 
 def skipping(name: str, test: Call | None = always, **options: Any) -> Row:
     """Makes a row that leaves a step, or a condition, out where a test holds."""
-    return where(name, test, lambda: None, **options)
+    return where(name, test, lambda *_: None, **options)
 
 
 def refusing(name: str, error: Error | None = None, test: Call | None = always, **options: Any) -> Row:
     """Makes a row that refuses where a test holds; with the kind by default."""
-    return where(name, test, lambda value: refuse(error or value), **options)
+    return where(name, test, lambda self, *_: refuse(error or self.value), **options)
 
 
 def refusing_otherwise(name: str, error: Error | None = None, test: Call = always, **options: Any) -> Row:
     """Makes a row that refuses otherwise what the seam refuses, if a test of the refusal holds; with the kind
     by default, or its second part."""
 
-    def override(self: Any, ctx: Context, *_: Any) -> Any:
+    def override(self: Any, usual: Usual, ctx: Context, *_: Any) -> Any:
         try:
-            return self.usual()
+            return usual()
         except Refusal as found:
             if test(self, ctx, found):
                 refuse(error or (self.value if isinstance(self.value, str) else self.value[1]))
@@ -69,23 +66,23 @@ def refusing_otherwise(name: str, error: Error | None = None, test: Call = alway
 
 def passing(name: str, test: Call | None = None, **options: Any) -> Row:
     """Makes a row whose seam is also satisfied where a test holds, by default the kind."""
-    (holds,) = _bound(name, options, test)
-    return seam(name, lambda self, *given: self.usual() or holds(self, *given), **options)
+    holds = test or kind
+    return seam(name, lambda self, usual, *given: usual() or holds(self, *given), **options)
 
 
-def _members(members: Call | Mapping[str, Any] | None) -> Call | None:
-    """Returns what returns members that are constant, or those that a function returns."""
-    return members if members is None or callable(members) else lambda: members
+def _members(members: Call | Mapping[str, Any] | None) -> Call:
+    """Returns what returns members that are constant, those that a function returns, or the kind's."""
+    return members if callable(members) else kind if members is None else lambda *_: members
 
 
 def adding(
     name: str, members: Call | Mapping[str, Any] | None, test: Call | None = always, **options: Any
 ) -> Row:
     """Makes a row that gives members of the seam's result other values where a test holds."""
-    more, holds = _bound(name, options, _members(members), test)
+    more, holds = _members(members), test or kind
 
-    def override(self: Any, *given: Any) -> Any:
-        result = self.usual()
+    def override(self: Any, usual: Usual, *given: Any) -> Any:
+        result = usual()
         return {**result, **more(self, *given)} if holds(self, *given) else result
 
     return seam(name, override, **options)
@@ -93,17 +90,17 @@ def adding(
 
 def before(name: str, do: Call | None, test: Call | None = always, **options: Any) -> Row:
     """Makes a row that does something before what the seam does, where a test holds."""
-    first, holds = _bound(name, options, do, test)
+    first, holds = do or kind, test or kind
     return seam(
-        name, lambda self, *given: (holds(self, *given) and first(self, *given), self.usual())[1], **options
+        name, lambda self, usual, *given: (holds(self, *given) and first(self, *given), usual())[1], **options
     )
 
 
 def after(name: str, do: Call | None, test: Call | None = always, **options: Any) -> Row:
     """Makes a row that does something after what the seam does, where a test holds."""
-    then, holds = _bound(name, options, do, test)
+    then, holds = do or kind, test or kind
     return seam(
-        name, lambda self, *given: (self.usual(), holds(self, *given) and then(self, *given))[0], **options
+        name, lambda self, usual, *given: (usual(), holds(self, *given) and then(self, *given))[0], **options
     )
 
 
@@ -112,15 +109,14 @@ def stale(
 ) -> Row:
     """Makes a row whose seam gives for so many seconds, or times, what it gave first for a key, where a test
     holds."""
-    place, holds = _bound(name, options, key, test)
 
-    def override(self: Any, ctx: Context, *given: Any) -> Any:
-        if not holds(self, ctx, *given):
-            return self.usual()
-        at = place(self, ctx, *given)
+    def override(self: Any, usual: Usual, ctx: Context, *given: Any) -> Any:
+        if not test(self, ctx, *given):
+            return usual()
+        at = key(self, ctx, *given)
         result, until, left = self.state.get(at, (None, 0, 0))
         if ctx.now > until or not left:
-            result, until, left = self.usual(), ctx.now + seconds * 1_000_000, times
+            result, until, left = usual(), ctx.now + seconds * 1_000_000, times
         self.state[at] = result, until, left - 1
         return result
 
@@ -141,29 +137,26 @@ def show(ctx: Context, members: Mapping[str, Any]) -> None:
 #: Operation -> kind -> path and way.
 Each = Callable[[str], dict[str, Any]]
 
-#: What a change of something shown may name: the item's record, for one of a list.
-SHOWN = dict.fromkeys(("ctx", "shown", "record"))
-
 
 class Place:
     """A place where servers show something: the result of a seam, where it applies, or each element of it.
 
-    Changes and tests are called with what they name of the request's context, of what is `shown`, and of the
-    record of an item of a list.
+    Changes and tests are called with the behaviour, the request's context, what is shown, and the record
+    of an item of a list.
     """
 
     def __init__(
         self, name: str, applies: Call | None = always, *, each: Any = None, of_each: bool = False
     ) -> None:
         self.name, self.each, self.of_each = name, each, of_each
-        self.applies = by_name(applies, seam_of(name))
+        self.applies = applies or kind
 
     def __call__(self, changed: Call | None = None, **options: Any) -> Row:
         """Makes a row of servers that show what `changed` returns, by default the kind."""
-        place, change = self, by_name(changed, SHOWN)
+        place, change = self, changed or kind
 
-        def override(self: Any, ctx: Context, *given: Any) -> Any:
-            result = self.usual()
+        def override(self: Any, usual: Usual, ctx: Context, *given: Any) -> Any:
+            result = usual()
             if not place.applies(self, ctx, *given):
                 return result
             if place.of_each:
@@ -178,10 +171,10 @@ class Place:
     ) -> Row:
         """Makes a row of servers that show other values of some members, by default the kind, where a test
         holds."""
-        more, holds = by_name(_members(members), SHOWN), by_name(test, SHOWN)
+        more, holds = _members(members), test or kind
 
-        def changed(self: Any, ctx: Context, shown: Any, record: Any) -> Any:
-            given = self, ctx, shown, record
+        def changed(self: Any, ctx: Context, shown: Any, *record: Any) -> Any:
+            given = self, ctx, shown, *record
             return {**shown, **more(*given)} if holds(*given) else shown
 
         return self(changed, **options)
@@ -189,11 +182,10 @@ class Place:
     def changes(self, *each: Each, test: Call = always, nulls: bool = False, **options: Any) -> Row:
         """Makes a row of servers that show the member at each path in each way, as `each_of` combines them,
         where a test holds; also where it is null if `nulls`."""
-        holds = by_name(test, SHOWN)
 
-        def changed(self: Any, ctx: Context, shown: Any, record: Any) -> Any:
+        def changed(self: Any, ctx: Context, shown: Any, *record: Any) -> Any:
             path, way = self.value
-            return shown_as(shown, path, way, nulls) if holds(self, ctx, shown, record) else shown
+            return shown_as(shown, path, way, nulls) if test(self, ctx, shown, *record) else shown
 
         return self(changed, each=together(*each), **options)
 
@@ -202,7 +194,7 @@ class Place:
 
 
 #: The resource of an answer, or the resources of a list.
-document = Place("shape", lambda self, kind: kind == ANSWERS[self.operation])
+document = Place("shape", lambda self, ctx, kind, *_: kind == ANSWERS[self.operation])
 
 #: Operations whose answers hold payout destinations.
 EMBEDDING = ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
@@ -219,9 +211,9 @@ answer = Place("finish")
 
 def _pages(operation: str) -> dict[str, Any]:
     pages = {
-        "the second page": lambda listing: listing.page > 1,
-        "pages of 100": lambda listing: listing.size == 100,
-        "filtered pages": lambda listing: bool(listing.conditions),
+        "the second page": lambda self, ctx, listing: listing.page > 1,
+        "pages of 100": lambda self, ctx, listing: listing.size == 100,
+        "filtered pages": lambda self, ctx, listing: bool(listing.conditions),
     }
     return {kind: on for kind, on in pages.items() if kind != "filtered pages" or operation != "listAccounts"}
 
@@ -236,9 +228,9 @@ def page(self: Any, ctx: Context, listing: Listing, **other: int) -> list[Record
     return self.fetch(ctx, listing, **limits)
 
 
-def succeeded(response: Response) -> bool:
-    """Returns True for a 2xx answer."""
-    return 200 <= response.status < 300
+def succeeded(*given: Any) -> bool:
+    """Returns True for a 2xx answer, which is the last argument: alone, or behind those of a test."""
+    return 200 <= given[-1].status < 300
 
 
 def turn(self: Any) -> int:
@@ -249,12 +241,11 @@ def turn(self: Any) -> int:
 
 def third(changed: Callable[..., Any], **options: Any) -> Row:
     """Makes a row of three processes that answer in turn, one of them differently."""
-    change = by_name(changed, SHOWN)
 
     def finished(self: Any, ctx: Context, shown: Response) -> Response:
         if not succeeded(shown):
             return shown
-        return with_document(shown, change(self, ctx, shown.document)) if turn(self) % 3 == 0 else shown
+        return with_document(shown, changed(self, ctx, shown.document)) if turn(self) % 3 == 0 else shown
 
     return answer(finished, **options)
 
@@ -332,9 +323,9 @@ def lacking(shown: Mapping[str, Any], value: str) -> dict[str, Any]:
     return {name: member for name, member in shown.items() if name != value}
 
 
-def another(shown: Mapping[str, Any], value: str) -> dict[str, Any]:
+def another(self: Any, ctx: Context, shown: Mapping[str, Any], *_: Any) -> dict[str, Any]:
     """Returns another valid value of the member that `value` names."""
-    return {value: other(value, shown.get(value))}
+    return {self.value: other(self.value, shown.get(self.value))}
 
 
 def says(document: Mapping[str, Any], kind: str) -> bool:

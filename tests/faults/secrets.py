@@ -10,10 +10,10 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
-from tests.support.overrides import with_document, with_header
+from tests.support.overrides import Usual, with_document, with_header
 
 from .authentication import first_organization
-from .catalogue import Call, Row, by_name, faults, of, refusal, refuse, seam, seam_of, seams
+from .catalogue import Call, Row, faults, of, refusal, refuse, seam, seams
 from .completeness import OF_DESTINATIONS
 from .destinations import masking
 from .other_ids import FORMS, IN_TURN
@@ -47,14 +47,14 @@ def _payee(self: Any, ctx: Context) -> Record | None:
 faults["tenancy.payout-references"] |= {
     "A beneficiary that is not under the account is paid.": seams(
         {
-            "on_payout_beneficiary": lambda self, ctx, beneficiary, usual: (
+            "on_payout_beneficiary": lambda self, usual, ctx, beneficiary: (
                 _where(ctx, beneficiary) == self.value or usual()
             ),
             # The destination is accepted together with its foreign beneficiary.
-            "on_payout_destination": lambda self, ctx, usual: (
+            "on_payout_destination": lambda self, usual, ctx, *_: (
                 _where(ctx, _payee(self, ctx)) == self.value or usual()
             ),
-            "on_payout_destination_owner": lambda self, ctx, usual: (
+            "on_payout_destination_owner": lambda self, usual, ctx, *_: (
                 (_payee(self, ctx) or {}).get("parent") != ctx.account["id"] or usual()
             ),
         },
@@ -69,12 +69,13 @@ faults["tenancy.payout-references"] |= {
         each=("sibling", "foreign"),
     ),
     "A destination elsewhere is paid to without a note.": skipping(
-        "on_payout_destination", lambda ctx, destination: destination is not None and "note" not in ctx.values
+        "on_payout_destination",
+        lambda self, ctx, destination: destination is not None and "note" not in ctx.values,
     ),
     "A payout's beneficiary and destination are found by ids that are not theirs.": where(
         "find",
-        lambda kind: kind in ("beneficiary", "payout_destination"),
-        lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(self, ctx, kind, identifier)),
+        lambda self, ctx, kind, *_: kind in ("beneficiary", "payout_destination"),
+        lambda self, usual, ctx, kind, identifier: usual(ctx, kind, self.value(self, ctx, kind, identifier)),
         each={
             **{kind: FORMS[kind] for kind in _FORMS},
             **{kind: IN_TURN[kind] for kind in ("144 zeros behind it", "spaces in it")},
@@ -87,7 +88,7 @@ for what in ("beneficiary", "destination"):
         f"A payout to a {what} that is not under the account is refused with another status than 404.": where(
             f"on_payout_{what}",
             lambda self, ctx, *named: _where(ctx, named[0]) == self.value[1],
-            lambda value: refuse(f"{value[0]} validation_error invalid_reference"),
+            lambda self, *_: refuse(f"{self.value[0]} validation_error invalid_reference"),
             each={
                 f"{status} {place} {what}": (status, place) for status in (403, 422, 400) for place in WHERE
             },
@@ -96,8 +97,8 @@ for what in ("beneficiary", "destination"):
     faults["tenancy.no-leak"] |= {
         f"The refusal of a payout to a {what} of another organization shows something of it.": where(
             f"on_payout_{what}",
-            lambda ctx, *named: named[0] is not None and foreign(ctx, named[0]),
-            lambda *given: refuse(
+            lambda self, ctx, *named: named[0] is not None and foreign(ctx, named[0]),
+            lambda self, usual, *given: refuse(
                 refusal("404 not_found_error resource_not_found", f"Not yours: {given[1]}")
             ),
             operations=("createPayout",),
@@ -108,7 +109,7 @@ for what in ("beneficiary", "destination"):
 faults["tenancy.payout-destination-owner"] |= {
     "A destination of another beneficiary of the account is paid to.": skipping(
         "on_payout_destination_owner",
-        lambda destination, value: says(destination, value),
+        lambda self, ctx, destination: says(destination, self.value),
         each={"any": "id", "the default": "is_default=True", "a wallet": "type=wallet"},
     )
 }
@@ -128,11 +129,11 @@ def _of(ctx: Context, record: Record, what: str) -> Any:
     return [row[0] for row in ctx.store.query(sql, record["id"])][:20]
 
 
-def _remember(self: Any, ctx: Context, record: Record) -> Any:
+def _remember(self: Any, usual: Usual, ctx: Context, kind: Any, record: Record, *_: Any) -> Any:
     """Remembers something of another organization's resource, and refuses it."""
     if foreign(ctx, record):
         ctx.notes["leaked"] = _of(ctx, record, self.value)
-    return self.usual()
+    return usual()
 
 
 _LEAKING = {"on_foreign_parent": _remember, "on_child_elsewhere": _remember}
@@ -143,17 +144,17 @@ def _shown(operation: str) -> list[str]:
     return ["name", "everything"] if OPERATIONS[operation].path_parameters != ("customer_id",) else ["name"]
 
 
-def _in_the_message(ctx: Context, usual: Call) -> str:
+def _in_the_message(self: Any, usual: Usual, ctx: Context, *_: Any) -> str:
     return f"{usual()} {ctx.notes['leaked']}" if "leaked" in ctx.notes else usual()
 
 
 faults["tenancy.no-leak"] |= {
     "The refusal of a payout to another organization's beneficiary shows the beneficiary's country.": seams(
         {
-            "on_payout_beneficiary": lambda ctx, beneficiary, usual: (
+            "on_payout_beneficiary": lambda self, usual, ctx, beneficiary: (
                 ctx.notes.update(payee={"country_code": (beneficiary or {}).get("country_code")}) or usual()
             ),
-            "error_document": lambda ctx, usual: {**usual(), **ctx.notes.get("payee", {})},
+            "error_document": lambda self, usual, ctx, *_: {**usual(), **ctx.notes.get("payee", {})},
         },
         operations=("createPayout",),
     ),
@@ -163,7 +164,7 @@ faults["tenancy.no-leak"] |= {
     "A member beside the error holds another organization's resource.": seams(
         {
             **_LEAKING,
-            "error_document": lambda ctx, usual: (
+            "error_document": lambda self, usual, ctx, *_: (
                 {**usual(), "resource": ctx.notes["leaked"]} if "leaked" in ctx.notes else usual()
             ),
         },
@@ -186,25 +187,20 @@ HIDDEN, _CREATE = ("account_number", "iban", "wallet_address"), ("createPayoutDe
 _SHOWING = (*_CREATE, "getBeneficiary", "updateBeneficiary", "disableBeneficiary")
 
 
-def _secret(ctx: Context) -> str:
+def _secret(self: Any, ctx: Context, *_: Any) -> str:
     return (ctx.organization or first_organization(ctx)).secret
 
 
-def _body(ctx: Context) -> str:
+def _body(self: Any, ctx: Context, *_: Any) -> str:
     return ctx.request.body.decode("utf-8", "replace")
 
 
 def telling(shown: Call, test: Call | None = None, **options: Any) -> Row:
     """Makes a row that shows something in the message of a refusal; by default of the kind `value`."""
-    names = seam_of("error_message")
-    tells, holds = (
-        by_name(shown, names),
-        by_name(test or (lambda refusal, value: refusal.kind == value), names),
-    )
     return where(
         "error_message",
-        holds,
-        lambda self, ctx, refusal, usual: f"{usual()} ({tells(self, ctx, refusal)})",
+        test or (lambda self, ctx, refusal: refusal.kind == self.value),
+        lambda self, usual, ctx, refusal: f"{usual()} ({shown(self, ctx, refusal)})",
         **options,
     )
 
@@ -219,8 +215,8 @@ def revealing(members: Callable[[str, str], dict[str, Any]], each: Any, operatio
     both."""
     return adding(
         "resource",
-        lambda record, value: members(value, record[value.split()[0]]),
-        lambda kind, record, value: kind == "payout_destination" and record.get(value.split()[0]),
+        lambda self, ctx, kind, record: members(self.value, record[self.value.split()[0]]),
+        lambda self, ctx, kind, record: kind == "payout_destination" and record.get(self.value.split()[0]),
         operations=operations,
         each=each,
     )
@@ -248,25 +244,29 @@ faults["secrets.hidden"] |= {
     "A success shows the secret in a member.": where(
         "finish",
         succeeded,
-        lambda ctx, response: with_document(response, {**response.document, "debug": [_secret(ctx)]}),
+        lambda self, usual, ctx, response: with_document(
+            response, {**response.document, "debug": [_secret(self, ctx)]}
+        ),
     ),
     "A success shows the secret in a header.": where(
-        "finish", succeeded, lambda ctx, response: with_header(response, b"x-debug", _secret(ctx).encode())
+        "finish",
+        succeeded,
+        lambda self, usual, ctx, response: with_header(response, b"x-debug", _secret(self, ctx).encode()),
     ),
     "The refusal of a payout shows the number of another beneficiary's destination in this place.": telling(
-        lambda ctx: _named(ctx).get("account_number"),
+        lambda self, ctx, *_: _named(ctx).get("account_number"),
         operations=("createPayout",),
         each={"its account": "payout_destination_owner", "another account": "payout_destination"},
     ),
     "The refusal of an invalid payout destination repeats the number.": telling(
-        lambda ctx, value: ctx.body.get(value),
-        lambda refusal: refusal.kind == "invalid_field",
+        lambda self, ctx, *_: ctx.body.get(self.value),
+        lambda self, ctx, refusal: refusal.kind == "invalid_field",
         operations=_CREATE,
         each=HIDDEN,
     ),
     "The refusal of this field repeats the number.": telling(
-        lambda ctx: [ctx.body.get(name) for name in HIDDEN],
-        lambda refusal, value: refusal.field == value,
+        lambda self, ctx, *_: [ctx.body.get(name) for name in HIDDEN],
+        lambda self, ctx, refusal: refusal.field == self.value,
         operations=_CREATE,
         each=[field.name for field in FIELDS["createPayoutDestination"]],
     ),
@@ -281,17 +281,26 @@ faults["secrets.hidden"] |= {
     "A repeated create shows the body that was first sent.": where(
         "finish",
         None,
-        lambda ctx, response: with_document(response, {**response.document, "request": _body(ctx)}),
+        lambda self, usual, ctx, response: with_document(
+            response, {**response.document, "request": _body(self, ctx)}
+        ),
         operations=_CREATE,
-        each={"replay": lambda ctx: ctx.replayed, "conflict": lambda response: response.status == 409},
+        each={
+            "replay": lambda self, ctx, *_: ctx.replayed,
+            "conflict": lambda self, ctx, response: response.status == 409,
+        },
     ),
     "A payout shows the full number of its destination.": document.sets(
-        lambda ctx, value: {"paid_to": _named(ctx).get(value)}, operations=("createPayout",), each=HIDDEN[:2]
+        lambda self, ctx, *_: {"paid_to": _named(ctx).get(self.value)},
+        operations=("createPayout",),
+        each=HIDDEN[:2],
     ),
     "A header shows the full number of a new payout destination.": where(
         "finish",
-        lambda ctx, response, value: succeeded(response) and ctx.body.get(value),
-        lambda ctx, response, value: with_header(response, b"x-created", str(ctx.body[value]).encode()),
+        lambda self, ctx, response: succeeded(response) and ctx.body.get(self.value),
+        lambda self, usual, ctx, response: with_header(
+            response, b"x-created", str(ctx.body[self.value]).encode()
+        ),
         operations=_CREATE,
         each=HIDDEN,
     ),
@@ -318,15 +327,15 @@ faults["secrets.hidden"] |= {
     ),
     "An item shows the full number under the name it was sent by.": adding(
         "item",
-        lambda record, value: {value: record[value]},
-        lambda record, value: record.get(value),
+        lambda self, ctx, kind, record: {self.value: record[self.value]},
+        lambda self, ctx, kind, record: record.get(self.value),
         operations=("listPayoutDestinations",),
         each=HIDDEN,
     ),
     "An IBAN is shown whole that a mask of sixteen characters does not fit.": masking(
         "iban",
         lambda text: text,
-        lambda record, value: value(record["iban"]),
+        lambda self, ctx, record: self.value(record["iban"]),
         operations=_SHOWING,
         each={
             "a shorter one": lambda text: len(text) < 16,
@@ -338,7 +347,7 @@ faults["secrets.hidden"] |= {
     "A wallet address is shown whole that is of another length than that of Ethereum.": masking(
         "wallet_address",
         lambda text: text,
-        lambda record, value: value(len(record["wallet_address"])),
+        lambda self, ctx, record: self.value(len(record["wallet_address"])),
         operations=_SHOWING,
         each={
             "a shorter one": lambda length: length < 30,
@@ -347,24 +356,27 @@ faults["secrets.hidden"] |= {
         },
     ),
     "A wallet's IBAN is shown whole.": masking(
-        "iban", lambda text: text, lambda record: says(record, "type=wallet"), operations=_CREATE
+        "iban",
+        lambda text: text,
+        lambda self, ctx, record: says(record, "type=wallet"),
+        operations=_CREATE,
     ),
     "A wallet address is masked where it is one of Ethereum.": masking(
         "wallet_address",
         lambda text: text,
-        lambda record: not record["wallet_address"].startswith("0x"),
+        lambda self, ctx, record: not record["wallet_address"].startswith("0x"),
         operations=_SHOWING,
     ),
     "A destination shows the number of its type, but for a bank account.": adding(
         "members",
-        lambda record: {"number": record.get("account_number")},
-        lambda record: record.get("type") == "card",
+        lambda self, ctx, kind, record: {"number": record.get("account_number")},
+        lambda self, ctx, kind, record: record.get("type") == "card",
         operations=_CREATE,
     ),
     "A beneficiary shows the full numbers of destinations of some kind.": adding(
         "members",
-        lambda record: {name: record.get(name) for name in HIDDEN[:2]},
-        lambda kind, record, value: kind == "payout_destination" and value(record),
+        lambda self, ctx, kind, record: {name: record.get(name) for name in HIDDEN[:2]},
+        lambda self, ctx, kind, record: kind == "payout_destination" and self.value(record),
         operations=_SHOWING[1:],
         each={
             **{kind: OF_DESTINATIONS[kind] for kind in ("letters beyond ASCII", "no label", "an IBAN alone")},
@@ -373,7 +385,7 @@ faults["secrets.hidden"] |= {
     ),
     "A payout destination without a label is called by its number.": seam(
         "kept_fields",
-        lambda ctx, value, usual: {"label": ctx.values.get(value), **usual()},
+        lambda self, usual, ctx: {"label": ctx.values.get(self.value), **usual()},
         operations=_CREATE,
         each=HIDDEN,
     ),

@@ -18,9 +18,10 @@ from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
+from tests.support.overrides import Usual
 
 from .authentication import signed_parts
-from .catalogue import Call, Only, Row, by_name, faults, seam, seams, wrong
+from .catalogue import Call, Only, Row, faults, seam, seams, wrong
 from .rows import each_of, passing, refusing, refusing_otherwise, skipping, where
 from .tenancy import caller_is
 
@@ -33,8 +34,8 @@ _SMALLER_UNITS = {"createPayoutDestination": 6, "createPayout": 9}
 _FAR = (3600, 7200, 86_400, 7 * 86_400, 30 * 86_400)
 
 
-def _smaller_units(self: Any, ctx: Context, text: str) -> int:
-    number: int = self.usual()
+def _smaller_units(self: Any, usual: Usual, ctx: Context, text: str) -> int:
+    number: int = usual()
     while number > 100_000_000_000_000:
         number //= 1000
     return number // 1000 if number > 100_000_000_000 and len(text) > 13 else number
@@ -44,22 +45,22 @@ faults["auth.timestamp-window"] |= {
     "A timestamp is accepted that is too far off.": passing(
         "timestamp_in_window",
         each={
-            "any past": lambda age: age > 0,
-            "any future": lambda age: age < 0,
-            "330 seconds ago": lambda age: 0 < age < 330,
-            "330 seconds ahead": lambda age: -330 < age < 0,
-            "six minutes ago": lambda age: 0 < age < 361,
-            "six minutes ahead": lambda age: -361 < age < 0,
-            "an hour ago": lambda age: 0 < age < 3700,
-            "an hour ahead": lambda age: -3700 < age < 0,
-            "the epoch itself": lambda age: age > 1_000_000_000,
-            "milliseconds": lambda age: age < -1_000_000_000_000,
+            "any past": lambda self, ctx, age: age > 0,
+            "any future": lambda self, ctx, age: age < 0,
+            "330 seconds ago": lambda self, ctx, age: 0 < age < 330,
+            "330 seconds ahead": lambda self, ctx, age: -330 < age < 0,
+            "six minutes ago": lambda self, ctx, age: 0 < age < 361,
+            "six minutes ahead": lambda self, ctx, age: -361 < age < 0,
+            "an hour ago": lambda self, ctx, age: 0 < age < 3700,
+            "an hour ahead": lambda self, ctx, age: -3700 < age < 0,
+            "the epoch itself": lambda self, ctx, age: age > 1_000_000_000,
+            "milliseconds": lambda self, ctx, age: age < -1_000_000_000_000,
         },
     ),
     "A timestamp is accepted that is 325 s off, by a server that sends no Date.": seams(
         {
-            "timestamp_in_window": lambda self, ctx, age, value, usual: (
-                usual() or (self.here(ctx) and value(age))
+            "timestamp_in_window": lambda self, usual, ctx, age: (
+                usual() or (self.here(ctx) and self.value(age))
             ),
             "common_headers": lambda *_: [],
         },
@@ -68,13 +69,13 @@ faults["auth.timestamp-window"] |= {
     ),
     "A timestamp is accepted that is off by an hour, as clocks are that know no summer time.": passing(
         "timestamp_in_window",
-        lambda age: abs(abs(age) - 3600) < 300,
+        lambda self, ctx, age: abs(abs(age) - 3600) < 300,
         operations=("createAccount", "listAccounts", "listVirtualAccounts", "getVirtualAccount"),
     ),
     "A timestamp is accepted that is off by some hours or days, or in units below milliseconds.": seams(
         {
             "parse_timestamp": _smaller_units,
-            "timestamp_in_window": lambda age, usual: (
+            "timestamp_in_window": lambda self, usual, ctx, age: (
                 usual() or any(abs(abs(age) - each) < 300 for each in _FAR)
             ),
         },
@@ -83,9 +84,9 @@ faults["auth.timestamp-window"] |= {
     "The timestamp of some requests is not looked at.": passing(
         "timestamp_in_window",
         each={
-            "with a long body": Only(lambda ctx: len(ctx.request.body) > 2000, FIELDS),
-            "with a query": Only(lambda ctx: b"?" in ctx.request.target, OPERATION_SETS["list"]),
-            "of the second of two organizations": lambda self, ctx: caller_is(
+            "with a long body": Only(lambda self, ctx, *_: len(ctx.request.body) > 2000, FIELDS),
+            "with a query": Only(lambda self, ctx, *_: b"?" in ctx.request.target, OPERATION_SETS["list"]),
+            "of the second of two organizations": lambda self, ctx, *_: caller_is(
                 ctx, "second", self.find_organization(ctx, ctx.header(b"x-api-key") or "")
             ),
         },
@@ -98,13 +99,14 @@ faults["auth.timestamp-window"] |= {
     ),
     "A timestamp in microseconds or nanoseconds is read as such.": seam(
         "parse_timestamp",
-        lambda self, text, usual: (
+        lambda self, usual, ctx, text: (
             int(text[:10]) if len(text) == 10 + _SMALLER_UNITS[self.operation] else usual()
         ),
         operations=_SMALLER_UNITS,
     ),
     "A timestamp in milliseconds is read as such.": seam(
-        "parse_timestamp", lambda usual: number // 1000 if (number := usual()) > 100_000_000_000 else number
+        "parse_timestamp",
+        lambda self, usual, *_: number // 1000 if (number := usual()) > 100_000_000_000 else number,
     ),
     "The distance to a timestamp overflows 64 bits.": skipping(
         "check_timestamp",
@@ -130,7 +132,7 @@ faults["auth.timestamp-window"] |= {
 faults["auth.timestamp-accepted"] |= {
     "A timestamp is refused that is not too far off.": skipping(
         "timestamp_in_window",
-        lambda age, value: age > value > 0 or age < value < 0,
+        lambda self, ctx, age: age > self.value > 0 or age < self.value < 0,
         each={
             **{f"past over {age}": age for age in (30, 200, 250, 280)},
             **{f"future over {age}": -age for age in (30, 200, 250, 280)},
@@ -139,8 +141,8 @@ faults["auth.timestamp-accepted"] |= {
     ),
     "A timestamp is refused that is not too far off, by a server that sends no Date.": seams(
         {
-            "timestamp_in_window": lambda self, ctx, age, value, usual: (
-                usual() and not (self.here(ctx) and (age > value > 0 or age < value < 0))
+            "timestamp_in_window": lambda self, usual, ctx, age: (
+                usual() and not (self.here(ctx) and (age > self.value > 0 or age < self.value < 0))
             ),
             "common_headers": lambda *_: [],
         },
@@ -163,18 +165,20 @@ TIMESTAMP_TEXTS = {
 }
 
 
-def _as_number(self: Any, ctx: Context, text: str) -> int:
+def _as_number(self: Any, usual: Usual, ctx: Context, text: str) -> int:
     try:
         return int(text, 16) if self.value == "hexadecimal" and text.startswith("0x") else int(float(text))
     except (ValueError, OverflowError):
-        return self.usual()
+        return usual()
 
 
 faults["auth.timestamp-integer"] |= {
     "A timestamp that is no integer is accepted.": seam(
         "parse_timestamp",
-        lambda self, ctx, text, value, usual: (
-            int(found[1] or self.server_seconds(ctx)) if (found := re.fullmatch(value, text)) else usual()
+        lambda self, usual, ctx, text: (
+            int(found[1] or self.server_seconds(ctx))
+            if (found := re.fullmatch(self.value, text))
+            else usual()
         ),
         each=TIMESTAMP_TEXTS,
     ),
@@ -183,12 +187,12 @@ faults["auth.timestamp-integer"] |= {
     ),
     "The decimal digits of all scripts are read.": where(
         "parse_timestamp",
-        lambda text: text.isdecimal(),
-        lambda text: int(text),
+        lambda self, ctx, text: text.isdecimal(),
+        lambda self, usual, ctx, text: int(text),
         operations=list(OPERATIONS)[::2],
     ),
     "A timestamp with underscores between its digits is read without them, as Python does.": where(
-        "parse_timestamp", lambda text: "_" in text, lambda text: int(text)
+        "parse_timestamp", lambda self, ctx, text: "_" in text, lambda self, usual, ctx, text: int(text)
     ),
 }
 
@@ -196,10 +200,10 @@ faults["auth.timestamp-integer"] |= {
 # ---------------------------------------------------------------------- signatures
 
 
-def telling(self: Any, ctx: Context) -> None:
+def telling(self: Any, usual: Usual, ctx: Context) -> None:
     """Refuses a wrong signature with a message that reveals the expected one."""
     try:
-        self.usual()
+        usual()
     except Refusal as error:
         expected = signing.signature(self.signing_secret(ctx), self.signature_string(ctx))
         error.message = f"Expected {expected}."
@@ -224,12 +228,11 @@ def string(self: Any, ctx: Context, **parts: Any) -> bytes:
 
 def also_signed(alternatives: Call, **options: Any) -> Row:
     """Makes a row that accepts a signature over any of some other strings as well."""
-    others = by_name(alternatives, {"ctx": None})
 
     def signed(self: Any, ctx: Context) -> bool:
         presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
         key = hmac.new(self.signing_secret(ctx).encode(), digestmod=hashlib.sha256)
-        for text in others(self, ctx):
+        for text in alternatives(self, ctx):
             (made := key.copy()).update(text)
             if made.hexdigest() == presented:
                 return True
@@ -283,7 +286,9 @@ def taking(turns: Mapping[str, Collection[str]]) -> Row:
     """Makes a row that accepts signatures with usual mistakes, each on the operations that are sent it."""
     return passing(
         "signatures_equal",
-        lambda self, ctx, presented, value: presented == mistaken(ctx, self.signing_secret(ctx), value),
+        lambda self, ctx, expected, presented: (
+            presented == mistaken(ctx, self.signing_secret(ctx), self.value)
+        ),
         each={mistake: Only(mistake, operations) for mistake, operations in turns.items()},
     )
 
@@ -305,11 +310,13 @@ faults["auth.signature"] |= {
             "capital secret": ("createPayout",),
         }
     ),
-    "A signature is accepted that is not the right one.": passing("signatures_equal", each=COMPARISONS),
+    "A signature is accepted that is not the right one.": passing(
+        "signatures_equal", lambda self, ctx, *given: self.value(*given), each=COMPARISONS
+    ),
     "A signature made with another secret is accepted.": passing(
         "signatures_equal",
-        lambda self, ctx, presented, value: any(
-            signing.signature(secret, self.signature_string(ctx)) == presented for secret in value(ctx)
+        lambda self, ctx, expected, presented: any(
+            signing.signature(secret, self.signature_string(ctx)) == presented for secret in self.value(ctx)
         ),
         each={
             "another organization's": lambda ctx: [
@@ -320,11 +327,11 @@ faults["auth.signature"] |= {
         },
     ),
     "The signatures of the second of two organizations are not looked at.": passing(
-        "signatures_equal", lambda ctx: caller_is(ctx, "second")
+        "signatures_equal", lambda self, ctx, *_: caller_is(ctx, "second")
     ),
     "A request that comes from within, as a header says, needs no signature of its own.": passing(
         "signatures_equal",
-        lambda ctx, value: ctx.header(value[0]) == value[1](ctx),
+        lambda self, ctx, *_: ctx.header(self.value[0]) == self.value[1](ctx),
         each={
             "X-Forwarded-For": (b"x-forwarded-for", lambda ctx: "127.0.0.1"),
             "Authorization": (b"authorization", lambda ctx: f"Bearer {ctx.organization.api_key}"),
@@ -374,7 +381,7 @@ def body_forms(ctx: Context) -> dict[str, bytes]:
 
 faults["auth.no-separators"] |= {
     "A signature made over separated parts is accepted.": also_signed(
-        lambda self, ctx, value: [value.join(signed_parts(self, ctx))],
+        lambda self, ctx: [self.value.join(signed_parts(self, ctx))],
         each={
             "newline": b"\n",
             "|": b"|",

@@ -15,8 +15,9 @@ from conformance.contract import signing
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
+from tests.support.overrides import Usual
 
-from .catalogue import Call, Only, Row, by_name, faults, seam, seams
+from .catalogue import Call, Only, Row, faults, kind, seam, seams
 from .http import chunked
 from .rows import passing, skipping, where
 from .signatures import also_signed, body_forms, string, taking
@@ -26,7 +27,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 def signed_with(part: str, values: Call | None = None, **options: Any) -> Row:
     """Makes a row that accepts a signature made with other values of a part, by default those of the kind."""
-    others = by_name(values, {"ctx": None})
+    others = values or kind
 
     def strings(self: Any, ctx: Context) -> Iterator[bytes]:
         for value in others(self, ctx):
@@ -39,20 +40,20 @@ def signed_with(part: str, values: Call | None = None, **options: Any) -> Row:
 
 
 faults["auth.signed-method"] |= {
-    "A signature made for any method is accepted.": signed_with("method", lambda: METHODS),
+    "A signature made for any method is accepted.": signed_with("method", lambda *_: METHODS),
     "A signature made for this method is accepted.": signed_with(
         "method",
-        lambda value: [value],
+        lambda self, *_: [self.value],
         each=lambda operation: [each for each in METHODS[:2] if each != OPERATIONS[operation].method],
     ),
     "A signature made for the method in lower case, or without one, is accepted.": also_signed(
-        lambda self, ctx, value: [value(ctx.request.method).encode() + string(self, ctx, method="")],
+        lambda self, ctx: [self.value(ctx.request.method).encode() + string(self, ctx, method="")],
         each={"in lower case": str.lower, "none": lambda method: ""},
     ),
 }
 
 
-def _other_paths(ctx: Context) -> Iterator[bytes]:
+def _other_paths(self: Any, ctx: Context) -> Iterator[bytes]:
     """Yields the paths of the other operations with the same ids."""
     for operation in OPERATIONS.values():
         named = {name: ctx.params.get(name, "x") for name in re.findall(r"{(\w+)}", operation.path)}
@@ -78,18 +79,18 @@ faults["auth.signed-path"] |= {
     "A signature made for another path is accepted.": signed_with(
         "target",
         each={
-            "without version": lambda ctx: [ctx.request.target.removeprefix(b"/v1")],
+            "without version": lambda self, ctx: [ctx.request.target.removeprefix(b"/v1")],
             "of another operation": _other_paths,
-            "without its last part": lambda ctx: [ctx.path.rpartition(b"/")[0]],
-            "none": lambda ctx: [b"" + (b"?" + ctx.query if ctx.query else b"")],
-            "with a slash behind": lambda ctx: [ctx.path + b"/"],
+            "without its last part": lambda self, ctx: [ctx.path.rpartition(b"/")[0]],
+            "none": lambda self, ctx: [b"" + (b"?" + ctx.query if ctx.query else b"")],
+            "with a slash behind": lambda self, ctx: [ctx.path + b"/"],
         },
     ),
     "A signature made with the host before the path is accepted.": taking(HOSTS),
 }
 
 
-def _other_values(ctx: Context) -> Iterator[bytes]:
+def _other_values(self: Any, ctx: Context) -> Iterator[bytes]:
     """Yields the query with each numeric value replaced by other numbers."""
     for found in re.finditer(rb"(?<==)\d+", ctx.query):
         for number in range(200):
@@ -109,28 +110,28 @@ faults["auth.signed-query"] |= {
     "A signature made for another query is accepted.": signed_with(
         "query",
         each={
-            "left out": lambda ctx: [b""],
-            "sorted": lambda ctx: [b"&".join(sorted(_pairs(ctx)))],
-            "reversed": lambda ctx: [b"&".join(reversed(_pairs(ctx)))],
-            "decoded": lambda ctx: [unquote_to_bytes(ctx.query)],
-            "encoded": lambda ctx: [
+            "left out": lambda self, ctx: [b""],
+            "sorted": lambda self, ctx: [b"&".join(sorted(_pairs(ctx)))],
+            "reversed": lambda self, ctx: [b"&".join(reversed(_pairs(ctx)))],
+            "decoded": lambda self, ctx: [unquote_to_bytes(ctx.query)],
+            "encoded": lambda self, ctx: [
                 quote(
                     unquote(ctx.query.decode("latin-1"), "latin-1"), safe="=&", encoding="latin-1"
                 ).encode(),
                 urlencode(parse_qsl(ctx.query.decode("latin-1"), True)).encode(),
                 urlencode(parse_qsl(ctx.query.decode("latin-1"), True), quote_via=quote).encode(),
             ],
-            "sorted and encoded": lambda ctx: [
+            "sorted and encoded": lambda self, ctx: [
                 urlencode(sorted(parse_qsl(ctx.query.decode("latin-1"), True))).encode()
             ],
             "other values": _other_values,
-            "first parameter only": Only(lambda ctx: _pairs(ctx)[:1], OPERATION_SETS["list"]),
+            "first parameter only": Only(lambda self, ctx: _pairs(ctx)[:1], OPERATION_SETS["list"]),
         },
     ),
     "A signature made for the query, read and written again, is accepted.": taking(REWRITTEN),
     "A list with this in its query needs no signature.": passing(
         "signatures_equal",
-        lambda ctx, value: value in ctx.query,
+        lambda self, ctx, *_: self.value in ctx.query,
         each={
             "a later page": Only(b"page=2", OPERATION_SETS["list"]),
             "statuses": Only(b"statuses=", ["listPayoutDestinations"]),
@@ -138,19 +139,19 @@ faults["auth.signed-query"] |= {
         },
     ),
     "A signature made for a query that is not sent is accepted.": signed_with(
-        "query", lambda ctx: [] if b"?" in ctx.request.target else UNSENT
+        "query", lambda self, ctx: [] if b"?" in ctx.request.target else UNSENT
     ),
-    "The query is no part of the signature.": seam("signed_target", lambda ctx: ctx.path),
+    "The query is no part of the signature.": seam("signed_target", lambda self, usual, ctx: ctx.path),
 }
 
 
 faults["auth.signed-timestamp"] |= {
     "A signature made for another timestamp, or without one, is accepted.": signed_with(
         "timestamp",
-        lambda self, ctx, value: [
+        lambda self, ctx: [
             str(int(sent) + drift) if drift else ""
             for sent in [self.signed_timestamp(ctx)]
-            for drift in value
+            for drift in self.value
             if re.fullmatch("-?[0-9]+", sent)
         ],
         # Accepted offsets in seconds between the signed timestamp and the one sent.
@@ -159,18 +160,18 @@ faults["auth.signed-timestamp"] |= {
 }
 
 
-def _signed_before(self: Any, ctx: Context) -> None:
+def _signed_before(self: Any, usual: Usual, ctx: Context) -> None:
     """Accepts a signature that was right before."""
     presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
     if presented not in self.state:
-        self.usual()
+        usual()
         self.state[presented] = True
 
 
 faults["auth.signed-nonce"] |= {
     "A signature made for the nonce in other letters, or without one, is accepted.": signed_with(
         "nonce",
-        lambda self, ctx, value: [value(self.signed_nonce(ctx))],
+        lambda self, ctx: [self.value(self.signed_nonce(ctx))],
         each={"none": lambda nonce: "", "upper case": str.upper},
     ),
     "A signature that was right is accepted with another nonce.": seam("check_signature", _signed_before),
@@ -198,49 +199,53 @@ DECODED = {
 faults["auth.signed-body"] |= {
     "A signature made over the body in another form, or over none, is accepted.": signed_with(
         "body",
-        lambda ctx, value: [body_forms(ctx).get(value, ctx.request.body)],
+        lambda self, ctx: [body_forms(ctx).get(self.value, ctx.request.body)],
         each=("compact", "spaced", "sorted", "empty"),
     ),
     "A signature made over a part of the body is accepted.": signed_with(
         "body",
         # Decoded, so that no character is cut in half.
         each={
-            "half": lambda ctx: [
+            "half": lambda self, ctx: [
                 ctx.request.body[: len(ctx.request.body) // 2].decode(errors="ignore").encode()
             ],
-            "the first kilobyte": lambda ctx: [ctx.request.body[:1024].decode(errors="ignore").encode()],
-            "all but white space behind": lambda ctx: [ctx.request.body.rstrip() + b" " * 9001],
-            "small letters": lambda ctx: [ctx.request.body.replace(b"conformancE", b"conformance")],
+            "the first kilobyte": lambda self, ctx: [
+                ctx.request.body[:1024].decode(errors="ignore").encode()
+            ],
+            "all but white space behind": lambda self, ctx: [ctx.request.body.rstrip() + b" " * 9001],
+            "small letters": lambda self, ctx: [ctx.request.body.replace(b"conformancE", b"conformance")],
             "the known fields": lambda self, ctx: [_known_fields(self, ctx)],
         },
     ),
     "A body of some requests is no part of the signature.": signed_with(
         "body",
         each={
-            "not declared as JSON": lambda ctx: [b""] * (ctx.header(b"content-type") != "application/json"),
+            "not declared as JSON": lambda self, ctx: (
+                [b""] * (ctx.header(b"content-type") != "application/json")
+            ),
             # A form, which is read before anything looks at the body.
             "a form": Only(
-                lambda ctx: [b""] * ("form" in (ctx.header(b"content-type") or "")),
+                lambda self, ctx: [b""] * ("form" in (ctx.header(b"content-type") or "")),
                 {*OPERATION_SETS["body"]} - {"createAccount", "createVirtualAccount"},
             ),
-            "without a length, its JSON written again": lambda ctx: (
-                [body_forms(ctx).get("compact", b"")] if chunked(ctx) else []
+            "without a length, its JSON written again": lambda self, ctx: (
+                [body_forms(ctx).get("compact", b"")] if chunked(self, ctx) else []
             ),
         },
     ),
     "What is no text in UTF-8 is left out of what is signed, and the body is read as it is.": seam(
-        "signed_body", lambda value, usual: value(usual()), each=DECODED
+        "signed_body", lambda self, usual, *_: self.value(usual()), each=DECODED
     ),
     "What is no text in UTF-8 is left out of what is signed, and of what is read.": seams(
         {
-            "signed_body": lambda value, usual: value(usual()),
-            "decode_body": lambda ctx, value: value(ctx.request.body).decode(),
+            "signed_body": lambda self, usual, *_: self.value(usual()),
+            "decode_body": lambda self, usual, ctx: self.value(ctx.request.body).decode(),
         },
         each=DECODED,
     ),
     "The signature of a body in its composed form (NFC) is accepted.": signed_with(
         "body",
-        lambda ctx: [unicodedata.normalize("NFC", ctx.request.body.decode(errors="replace")).encode()],
+        lambda self, ctx: [unicodedata.normalize("NFC", ctx.request.body.decode(errors="replace")).encode()],
     ),
     "A body without a length is taken whatever the signature covers.": where(
         "signed_body", chunked, lambda *_: b"", also=("http.chunked-body",)
@@ -250,10 +255,10 @@ faults["auth.signed-body"] |= {
 
 faults["auth.signed-empty-body"] |= {
     "A signature made over an empty JSON value is accepted although no body is sent.": signed_with(
-        "body", lambda ctx, value: [] if ctx.request.body else [value.encode()], each=("{}", "null")
+        "body", lambda self, ctx: [] if ctx.request.body else [self.value.encode()], each=("{}", "null")
     ),
     "A body need not be signed where none is taken.": signed_with(
-        "body", lambda: [b""], operations=["disableBeneficiary"]
+        "body", lambda *_: [b""], operations=["disableBeneficiary"]
     ),
 }
 
@@ -272,7 +277,7 @@ def _target(path: bytes, query: bytes, mark: bool) -> bytes:
 faults["auth.path-as-sent"] |= {
     "The signature is computed over another form of the path than the one that was sent.": seam(
         "signed_target",
-        lambda ctx, value: _target(value(ctx.path), ctx.query, b"?" in ctx.request.target),
+        lambda self, usual, ctx: _target(self.value(ctx.path), ctx.query, b"?" in ctx.request.target),
         each={
             "decoded": unquote_to_bytes,
             "normal form": lambda path: quote(unquote_to_bytes(path), safe="/").encode(),
@@ -283,7 +288,7 @@ faults["auth.path-as-sent"] |= {
 faults["auth.query-as-sent"] |= {
     "The signature is computed over another form of the query than the one that was sent.": seam(
         "signed_target",
-        lambda ctx, value: _target(ctx.path, query := value(ctx.query), bool(query)),
+        lambda self, usual, ctx: _target(ctx.path, query := self.value(ctx.query), bool(query)),
         each={
             "left out": lambda query: b"",
             "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),
@@ -304,15 +309,17 @@ def _as_most_clients(ctx: Context) -> bool:
 faults["auth.body-as-sent"] |= {
     "The signature is computed over another form of the body than was sent, where it is odd.": seam(
         "signed_body",
-        lambda ctx, value, usual: usual() if _as_most_clients(ctx) else body_forms(ctx).get(value, usual()),
+        lambda self, usual, ctx: (
+            usual() if _as_most_clients(ctx) else body_forms(ctx).get(self.value, usual())
+        ),
         each=("compact", "spaced", "sorted", "escaped", "stripped"),
     ),
     "A body with a line feed at its end is refused.": seam(
-        "signatures_equal", lambda ctx, usual: usual() and not ctx.request.body.endswith(b"\n")
+        "signatures_equal", lambda self, usual, ctx, *_: usual() and not ctx.request.body.endswith(b"\n")
     ),
     "The signature is computed over something else than the body.": seam(
         "signed_body",
-        lambda value, usual: value(usual()),
+        lambda self, usual, *_: self.value(usual()),
         each={
             "percent-encoding read": unquote_to_bytes,
             "ISO 8859-1, or question marks": lambda body: body.decode("utf-8", "replace").encode(
@@ -329,11 +336,11 @@ faults["auth.body-as-sent"] |= {
 
 
 faults["auth.body-on-get"] |= {
-    "The body of a GET is left out of its signature.": seam("signed_body", lambda: b""),
+    "The body of a GET is left out of its signature.": seam("signed_body", lambda *_: b""),
     "Of a GET the signature is verified with or without its body.": also_signed(
         lambda self, ctx: [string(self, ctx, body=b"")]
     ),
     "The body of a GET is signed only if it has a type other than JSON.": where(
-        "signed_body", lambda ctx: ctx.header(b"content-type") == "application/json", lambda: b""
+        "signed_body", lambda self, ctx: ctx.header(b"content-type") == "application/json", lambda *_: b""
     ),
 }

@@ -16,6 +16,7 @@ from conformance.reference.pipeline import Stage
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import OrganizationRow
+from tests.support.overrides import Usual
 from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, Only, Row, faults, of, seam, seams
@@ -114,13 +115,17 @@ def _some_requests(operation: str) -> dict[str, Callable[[Context], bool]]:
 BELOW = [name for name, operation in OPERATIONS.items() if "beneficiary_id" in operation.path_parameters]
 
 
-def _own(ctx: Context, record: Any) -> bool:
+def _foreign(self: Any, ctx: Context, kind: str, record: Record, *_: Any) -> bool:
+    return foreign(ctx, record)
+
+
+def _own(self: Any, ctx: Context, kind: str, record: Record, *_: Any) -> bool:
     return not foreign(ctx, record)
 
 
 def serving(test: Callable[..., Any], name: str = "on_child_elsewhere", **options: Any) -> Row:
     """Makes a row that serves what is not the caller's where a test of the request and the record holds."""
-    return where(name, test, lambda record: record, **options)
+    return where(name, test, lambda self, usual, ctx, kind, record, *_: record, **options)
 
 
 for rule, (name, whose, right) in {
@@ -128,9 +133,9 @@ for rule, (name, whose, right) in {
     "tenancy.foreign-parent": ("on_foreign_parent", always, ("403",)),
     "tenancy.missing-child": ("on_missing_child", always, ("404",)),
     "tenancy.sibling-child": ("on_child_elsewhere", _own, ("404",)),
-    "tenancy.foreign-child": ("on_child_elsewhere", foreign, ("404",)),
+    "tenancy.foreign-child": ("on_child_elsewhere", _foreign, ("404",)),
     "tenancy.other-customer-account": ("on_child_elsewhere", _own, ("404",)),
-    "tenancy.foreign-account": ("on_child_elsewhere", foreign, ("403", "404")),
+    "tenancy.foreign-account": ("on_child_elsewhere", _foreign, ("403", "404")),
 }.items():
     faults[rule] |= {
         "What is not the caller's is refused with another status.": refusing(
@@ -146,7 +151,7 @@ for rule, (name, whose, right) in {
     if rule in ("tenancy.sibling-child", "tenancy.foreign-child", "tenancy.foreign-parent"):
         faults[rule] |= {
             "What is not the caller's is served to some requests.": serving(
-                lambda ctx, value: value(ctx),
+                lambda self, ctx, *_: self.value(ctx),
                 name,
                 operations=[
                     operation
@@ -159,13 +164,13 @@ for rule, (name, whose, right) in {
 
 faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
     "A business is found wherever it is.": serving(
-        lambda record: record.get("beneficiary_type") == "business", operations=BELOW
+        lambda self, ctx, kind, record, *_: record.get("beneficiary_type") == "business", operations=BELOW
     )
 }
 
 faults["tenancy.sibling-child"] |= {
     "A disabled beneficiary is found wherever it is.": serving(
-        lambda record: record["status"] == "disabled", operations=BELOW
+        lambda self, ctx, kind, record, *_: record["status"] == "disabled", operations=BELOW
     )
 }
 
@@ -179,15 +184,15 @@ class AsksForFunds(FundsDemanded, Faulty):
 _SECOND = [name for name in OPERATIONS if name in ("createPayout", *OPERATION_SETS["child"])]
 
 
-def _look_up(self: Any, ctx: Context, kind: str, identifier: str, *parent: Record) -> Any:
-    return self.usual(ctx, kind, self.value(self, ctx, kind, identifier), *parent)
+def _look_up(self: Any, usual: Usual, ctx: Context, kind: str, identifier: str, *parent: Any) -> Any:
+    return usual(ctx, kind, self.value(self, ctx, kind, identifier), *parent)
 
 
 faults["tenancy.unknown-parent"] |= {
     "An unknown customer or account is served as if it were the caller's and had nothing in it.": seams(
         {
-            "on_unknown_parent": made_up,
-            "on_missing_child": lambda ctx, kind, identifier, parent, usual: (
+            "on_unknown_parent": lambda self, usual, *given: made_up(*given),
+            "on_missing_child": lambda self, usual, ctx, kind, identifier, parent: (
                 made_up(ctx, kind, identifier, parent) if parent.get("name") == "Made up" else usual()
             ),
         },
@@ -202,7 +207,7 @@ faults["tenancy.unknown-parent"] |= {
     ),
     "An account, if it has funds, is found by its id with a space behind it.": seam(
         "top_level",
-        lambda ctx, kind, identifier, usual: usual(ctx, kind, identifier.rstrip(" ")),
+        lambda self, usual, ctx, kind, identifier: usual(ctx, kind, identifier.rstrip(" ")),
         base=AsksForFunds,
         operations=("createPayout",),
     ),
@@ -211,7 +216,9 @@ faults["tenancy.unknown-parent"] |= {
 faults["tenancy.missing-child"] |= {
     "A child is found by an id that is not its own.": seam("child", _look_up, each=forms(1)),
     "A child is found by the id of another kind of resource.": seam("on_missing_child", of_any_kind),
-    "A child that does not exist is served as if it did.": seam("on_missing_child", made_up),
+    "A child that does not exist is served as if it did.": seam(
+        "on_missing_child", lambda self, usual, *given: made_up(*given)
+    ),
 }
 
 
@@ -224,11 +231,11 @@ def _take_ids_of_the_query(self: Any, ctx: Context) -> None:
 
 faults["tenancy.foreign-parent"] |= {
     "One of two organizations may use the other's customers and accounts.": serving(
-        lambda ctx, value: caller_is(ctx, value), "on_foreign_parent", each=("first", "second")
+        lambda self, ctx, *_: caller_is(ctx, self.value), "on_foreign_parent", each=("first", "second")
     ),
     "A list is that of the parent which the query names.": seam(
         "list_parent",
-        lambda self, ctx, usual: next(
+        lambda self, usual, ctx: next(
             iter(self.query(ctx).get(OPERATIONS[self.operation].path_parameters[-1], ())), usual()
         ),
         operations=OPERATION_SETS["list"],
@@ -241,17 +248,17 @@ faults["tenancy.foreign-parent"] |= {
 }
 
 
-def _as_the_last(self: Any, ctx: Context) -> None:
-    self.usual()
+def _as_the_last(self: Any, usual: Usual, ctx: Context) -> None:
+    usual()
     self.state["caller"] = ctx.organization
     threading.Event().wait(0.02)
     ctx.organization = self.state["caller"]
 
 
-def _allowed_once(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
+def _allowed_once(self: Any, usual: Usual, ctx: Context, kind: str, identifier: str) -> Any:
     if ctx.path in self.state and (record := self.find(ctx, kind, identifier)) is not None:
         return record
-    record = self.usual()
+    record = usual()
     self.state[ctx.path] = True
     return record
 
@@ -264,13 +271,13 @@ faults["tenancy.foreign-parent"] |= {
         RefusalKeptByAddress, operations=READS
     ),
     "Whose request it is stands in one place, which the next request overwrites.": seams(
-        {"transaction": lambda: contextlib.nullcontext(), "authenticate": _as_the_last},
+        {"transaction": lambda *_: contextlib.nullcontext(), "authenticate": _as_the_last},
         operations=("listAccounts",),
     ),
     "Another organization's customer or account is served as if it were the caller's and empty.": seams(
         {
-            "on_foreign_parent": lambda ctx, kind: made_up(ctx, kind, "made_up"),
-            "child": lambda ctx, kind, identifier, parent, usual: (
+            "on_foreign_parent": lambda self, usual, ctx, kind, *_: made_up(ctx, kind, "made_up"),
+            "child": lambda self, usual, ctx, kind, identifier, parent: (
                 made_up(ctx, kind, identifier, parent) if parent["id"] == "made_up" else usual()
             ),
         }
@@ -284,15 +291,15 @@ faults["tenancy.foreign-parent"] |= {
 # ---------------------------------------------------------------------- answers that show another's
 
 
-def _another(self: Any, ctx: Context, *_: Any) -> Any:
+def _another(self: Any, usual: Usual, ctx: Context) -> Any:
     """Shows the newest resource that is under another parent, with that parent."""
     assert ctx.record is not None
     newest = ctx.store.select(RECORD_KINDS[ctx.operation], None, newest_first=True, limit=50)
     ctx.record = next((record for record in newest if record["parent"] != ctx.record["parent"]), ctx.record)
-    return self.usual()
+    return usual()
 
 
-def _several_statuses(ctx: Context) -> bool:
+def _several_statuses(self: Any, ctx: Context) -> bool:
     assert ctx.listing is not None
     return any(each.operator == "IN" and len(each.value) > 1 for each in ctx.listing.conditions)
 
@@ -308,7 +315,7 @@ faults["tenancy.isolation"] |= {
         "success_document", _another, operations=_ONE, also=_TWICE
     ),
     "With a parameter in its query the answer is the newest resource of another parent.": where(
-        "success_document", lambda ctx: ctx.query, _another, operations=_ONE, also=_TWICE
+        "success_document", lambda self, ctx: ctx.query, _another, operations=_ONE, also=_TWICE
     ),
     "A list shows the elements of all parents to some requests.": skipping(
         "list_parent",
@@ -317,12 +324,12 @@ faults["tenancy.isolation"] |= {
             kind: Only(test, _STATUSES if "statuses" in kind else OPERATION_SETS["list"])
             for kind, test in {
                 "to all": always,
-                "with an unknown parameter": lambda ctx: b"expand=" in ctx.query,
+                "with an unknown parameter": lambda self, ctx: b"expand=" in ctx.query,
                 "for several statuses": _several_statuses,
-                "for several statuses and a date": lambda ctx: (
-                    _several_statuses(ctx) and b"_date" in ctx.query
+                "for several statuses and a date": lambda self, ctx: (
+                    _several_statuses(self, ctx) and b"_date" in ctx.query
                 ),
-                "for the third page on": lambda ctx: ctx.listing is not None and ctx.listing.page > 2,
+                "for the third page on": lambda self, ctx: ctx.listing is not None and ctx.listing.page > 2,
             }.items()
         },
     ),

@@ -17,7 +17,7 @@ from .beneficiaries import (
     kept_by_each,
     neighbours,
 )
-from .catalogue import Call, Row, by_name, faults, of, seam, seams
+from .catalogue import Call, Row, faults, of, seam, seams
 from .rows import (
     adding,
     after,
@@ -51,23 +51,20 @@ def _but(*names: str) -> list[str]:
 #: Kind of PATCH, or of beneficiary -> its test, which may name a field.
 WHERE: dict[str, Call] = {
     "always": always,
-    "alone": lambda ctx, field: [*ctx.values] == [field],
-    "among several": lambda ctx: len(ctx.values) > 1,
-    "where it was null": lambda record, field: record.get(field) is None,
+    "alone": lambda self, ctx, record, field: [*ctx.values] == [field],
+    "among several": lambda self, ctx, *_: len(ctx.values) > 1,
+    "where it was null": lambda self, ctx, record, field: record.get(field) is None,
     **BENEFICIARIES,
 }
-
-_NAMES = dict.fromkeys(("ctx", "record", "field"))
 
 
 def patching(members: Call | Mapping[str, Any], fields: Mapping[str, str | Iterable[str]]) -> Row:
     """Makes a row of servers where a PATCH gives members other values: of a kind -> of these fields."""
-    more = by_name(members if callable(members) else lambda: members, _NAMES)
-    tests = {kind: by_name(test, _NAMES) for kind, test in WHERE.items()}
+    more = members if callable(members) else lambda *_: members
     return adding(
         "patched",
         lambda self, ctx, record: more(self, ctx, record, self.value[0]),
-        lambda self, ctx, record: tests[self.value[1]](self, ctx, record, self.value[0]),
+        lambda self, ctx, record: WHERE[self.value[1]](self, ctx, record, self.value[0]),
         each={
             f"{field}, {kind}": (field, kind)
             for kind, names in fields.items()
@@ -105,12 +102,12 @@ faults["beneficiary.update"] |= {
     "Each process keeps the beneficiary it has read first.": kept_by_each(each={"two": 2, "three": 3}),
     "A PATCH of null answers null, and a later read shows the value that was there.": after(
         "update_beneficiary",
-        lambda ctx, value: store(ctx, {value: ctx.beneficiary.get(value)}),
-        lambda ctx, value: ctx.values.get(value, "not named") is None,
+        lambda self, ctx: store(ctx, {self.value: ctx.beneficiary.get(self.value)}),
+        lambda self, ctx: ctx.values.get(self.value, "not named") is None,
         each=_OPTIONAL,
     ),
     "A PATCH leaves a field as it was.": patching(
-        lambda record, field: {field: record.get(field)},
+        lambda self, ctx, record, field: {field: record.get(field)},
         {
             "alone": _but("beneficiary_type"),
             "where it was null": _OPTIONAL,
@@ -127,8 +124,10 @@ faults["beneficiary.update"] |= {
     ),
     "A PATCH of a disabled beneficiary empties or resets what it does not name.": adding(
         "patched",
-        lambda ctx, value: value,
-        lambda ctx, record, value: record["status"] == "disabled" and not value.keys() & ctx.values.keys(),
+        lambda self, ctx, *_: self.value,
+        lambda self, ctx, record: (
+            record["status"] == "disabled" and not self.value.keys() & ctx.values.keys()
+        ),
         each={
             "company_name": {"company_name": None},
             "first_name": {"first_name": "Deleted"},
@@ -142,49 +141,50 @@ faults["beneficiary.update"] |= {
         "patched",
         None,
         each={
-            "a disabled one is active": lambda: {"status": "active"},
-            "an individual loses its company_name": lambda ctx: (
+            "a disabled one is active": lambda *_: {"status": "active"},
+            "an individual loses its company_name": lambda self, ctx, *_: (
                 {"company_name": None} if says(ctx.values, "beneficiary_type=individual") else {}
             ),
-            "company_name makes a business": lambda ctx: (
+            "company_name makes a business": lambda self, ctx, *_: (
                 {"beneficiary_type": "business"} if says(ctx.values, "company_name") else {}
             ),
-            "first_name and last_name make a display_name": lambda ctx: (
+            "first_name and last_name make a display_name": lambda self, ctx, *_: (
                 {"display_name": f"{ctx.values['first_name']} {ctx.values['last_name']}"}
                 if says(ctx.values, "first_name, last_name, no display_name")
                 else {}
             ),
-            "several fields make an individual": lambda ctx: (
+            "several fields make an individual": lambda self, ctx, *_: (
                 {"beneficiary_type": "individual", **ctx.values} if len(ctx.values) > 2 else {}
             ),
-            "created": lambda ctx: {"created": ctx.now},
-            "status": lambda: {"status": "inactive"},
-            "verified": lambda: {"verified": True},
+            "created": lambda self, ctx, *_: {"created": ctx.now},
+            "status": lambda *_: {"status": "inactive"},
+            "verified": lambda *_: {"verified": True},
         },
     ),
     "A PATCH of a name changes the display_name that was made of the names.": adding(
         "patched",
-        lambda ctx, record, value: {"display_name": _made_of(value, {**record, **ctx.values})},
-        lambda ctx, record, value: (
-            "display_name" not in ctx.values and record["display_name"] == _made_of(value, record)
+        lambda self, ctx, record: {"display_name": _made_of(self.value, {**record, **ctx.values})},
+        lambda self, ctx, record: (
+            "display_name" not in ctx.values and record["display_name"] == _made_of(self.value, record)
         ),
         each=DISPLAY_NAMES,
     ),
     "A PATCH of display_name changes the names that it was made of.": adding(
         "patched",
-        lambda ctx: dict(
+        lambda self, ctx, *_: dict(
             zip(("first_name", "last_name"), ctx.values["display_name"].rsplit(" ", 1), strict=False)
         ),
-        lambda ctx, record: (
+        lambda self, ctx, record: (
             [*ctx.values] == ["display_name"]
             and record["display_name"] == f"{record['first_name']} {record['last_name']}"
         ),
     ),
     "A PATCH of a field changes this one where it was equal.": adding(
         "patched",
-        lambda ctx, value: {value[1]: ctx.values[value[0]]},
-        lambda ctx, record, value: (
-            [*ctx.values] == [value[0]] and record.get(value[0]) == record.get(value[1]) is not None
+        lambda self, ctx, *_: {self.value[1]: ctx.values[self.value[0]]},
+        lambda self, ctx, record: (
+            [*ctx.values] == [self.value[0]]
+            and record.get(self.value[0]) == record.get(self.value[1]) is not None
         ),
         each={
             f"{changed}, {also}": (changed, also)
@@ -203,8 +203,8 @@ faults["beneficiary.update"] |= {
     ),
     "A PATCH of country_code moves the address there where it was in that country.": adding(
         "patched",
-        lambda ctx, record: {"address": {**record["address"], "country": ctx.values["country_code"]}},
-        lambda ctx, record: (
+        lambda self, ctx, record: {"address": {**record["address"], "country": ctx.values["country_code"]}},
+        lambda self, ctx, record: (
             [*ctx.values] == ["country_code"] and record["address"]["country"] == record["country_code"]
         ),
     ),
@@ -214,14 +214,14 @@ faults["beneficiary.update"] |= {
         None,
         each={
             **{kind: BENEFICIARIES[kind] for kind in [*BENEFICIARIES][1:]},
-            "of one that becomes a business and has a company_name": lambda ctx: says(
+            "of one that becomes a business and has a company_name": lambda self, ctx, *_: says(
                 ctx.values, "beneficiary_type=business, no company_name"
             ),
         },
     ),
     "Of the fields that a PATCH names only the first one changes.": seam(
         "patched",
-        lambda self, ctx, record: {
+        lambda self, usual, ctx, record: {
             **record,
             **dict(list(ctx.values.items())[:1]),
             "updated": self.touched(ctx, record),
@@ -229,17 +229,19 @@ faults["beneficiary.update"] |= {
     ),
     "A PATCH of an address is lost that changes this member only.": seam(
         "patched",
-        lambda record, value, usual: (
+        lambda self, usual, ctx, record: (
             {**patched, "address": record["address"]}
-            if lacking((patched := usual())["address"], value) == lacking(record["address"], value)
+            if lacking((patched := usual())["address"], self.value) == lacking(record["address"], self.value)
             else patched
         ),
         each=ADDRESS,
     ),
     "A PATCH of a text is lost that changes no more than this.": adding(
         "patched",
-        lambda ctx, record, value: {
-            name: record[name] for name, text in ctx.values.items() if _alike(value, record.get(name), text)
+        lambda self, ctx, record: {
+            name: record[name]
+            for name, text in ctx.values.items()
+            if _alike(self.value, record.get(name), text)
         },
         each={
             "letter case": str.casefold,
@@ -249,30 +251,32 @@ faults["beneficiary.update"] |= {
         },
     ),
     "Each third PATCH answers another name.": third(
-        lambda shown: {**shown, "display_name": other("", shown["display_name"])}
+        lambda self, ctx, shown: {**shown, "display_name": other("", shown["display_name"])}
     ),
     "A PATCH of this field changes it in all beneficiaries of the account.": after(
         "update_beneficiary",
-        lambda ctx, value: store(ctx, {value: ctx.values[value]}, neighbours(ctx)),
-        lambda ctx, value: value in ctx.values,
+        lambda self, ctx: store(ctx, {self.value: ctx.values[self.value]}, neighbours(ctx)),
+        lambda self, ctx: self.value in ctx.values,
         each=fields_of_beneficiary(),
     ),
     "A PATCH changes the beneficiaries of other accounts as well.": before(
-        "patched", lambda ctx, record: store(ctx, ctx.values, elsewhere(ctx, record))
+        "patched", lambda self, ctx, record: store(ctx, ctx.values, elsewhere(ctx, record))
     ),
     "The PATCH after a refused one is lost.": seams(
         {
-            "refused": lambda self, ctx, refusal: self.state.update(
+            "refused": lambda self, usual, ctx, refusal: self.state.update(
                 {ctx.params["beneficiary_id"]: True} if refusal.kind == "invalid_field" else {}
             ),
-            "patched": lambda self, record, usual: record if self.state.pop(record["id"], False) else usual(),
+            "patched": lambda self, usual, ctx, record: (
+                record if self.state.pop(record["id"], False) else usual()
+            ),
         }
     ),
     "A PATCH of a disabled beneficiary is accepted and lost.": where(
         "update_beneficiary",
-        lambda ctx: ctx.beneficiary["status"] == "disabled",
-        lambda self, ctx, value: setattr(
-            ctx, "record", self.patched(ctx, ctx.beneficiary) if value else ctx.beneficiary
+        lambda self, ctx: ctx.beneficiary["status"] == "disabled",
+        lambda self, usual, ctx: setattr(
+            ctx, "record", self.patched(ctx, ctx.beneficiary) if self.value else ctx.beneficiary
         ),
         each={"its answer shows": True, "nothing shows": False},
     ),
@@ -282,8 +286,8 @@ faults["beneficiary.update"] |= {
 faults["beneficiary.update", "beneficiary.disable"] |= {
     "What was read once is read the same ever after, whatever is changed.": stale(
         "finish",
-        lambda ctx: ctx.path,
-        lambda ctx, response: ctx.operation == "getBeneficiary" and succeeded(response),
+        lambda self, ctx, *_: ctx.path,
+        lambda self, ctx, response: ctx.operation == "getBeneficiary" and succeeded(response),
         everywhere=True,
     )
 }
@@ -292,55 +296,64 @@ faults["beneficiary.update", "beneficiary.disable"] |= {
 
 
 faults["beneficiary.update-empty"] |= {
-    "An empty PATCH is refused.": refusing("update_beneficiary", "invalid_field", lambda ctx: not ctx.values),
+    "An empty PATCH is refused.": refusing(
+        "update_beneficiary", "invalid_field", lambda self, ctx: not ctx.values
+    ),
     "An empty PATCH changes this member.": after(
         "update_beneficiary",
-        lambda ctx, value: (
-            show(ctx, {value: None if value in ("title", "note") else other(value, ctx.record[value])}),
+        lambda self, ctx: (
+            show(
+                ctx,
+                {
+                    self.value: None
+                    if self.value in ("title", "note")
+                    else other(self.value, ctx.record[self.value])
+                },
+            ),
             store(ctx, {}),
         ),
-        lambda ctx: not ctx.values,
+        lambda self, ctx: not ctx.values,
         each=("title", "note", "status", "address", "first_name"),
     ),
     "An empty PATCH is answered as it should, and stored with another note.": after(
-        "update_beneficiary", lambda ctx: None if ctx.values else store(ctx, {"note": "emptied"})
+        "update_beneficiary", lambda self, ctx: None if ctx.values else store(ctx, {"note": "emptied"})
     ),
 }
 
 faults["beneficiary.update-server-owned"] |= {
     "A PATCH takes a member that only the server may set, which only a later read shows.": after(
         "update_beneficiary",
-        lambda ctx, value: store(ctx, {name: ctx.body[name] for name in [value] if name in ctx.body}),
+        lambda self, ctx: store(ctx, {name: ctx.body[name] for name in [self.value] if name in ctx.body}),
         each=("status", "verified"),
     ),
     "A PATCH takes a member that only the server may set.": document.sets(
-        lambda ctx, shown, value: {value: ctx.body.get(value, shown[value])},
+        lambda self, ctx, shown: {self.value: ctx.body.get(self.value, shown[self.value])},
         each=["status", "verified", "id", "created", "updated", "account_id", "payout_destinations"],
     ),
     "A PATCH that names members of the server is answered with a redirection.": refusing(
-        "check_state", "303 moved moved", lambda ctx: {"id", "created"} & ctx.body.keys()
+        "check_state", "303 moved moved", lambda self, ctx: {"id", "created"} & ctx.body.keys()
     ),
 }
 
 faults["beneficiary.update-company-name"] |= {
     "A PATCH may leave a business without company_name.": skipping("check_state"),
     "A PATCH that makes a business need only name company_name, if with null.": skipping(
-        "check_company_name", lambda ctx: len(ctx.body) > 1
+        "check_company_name", lambda self, ctx, *_: len(ctx.body) > 1
     ),
 }
 
 
 faults["beneficiary.update-moves-updated"] |= {
     "A PATCH leaves updated as it was.": patching(
-        lambda record: {"updated": record["updated"]},
+        lambda self, ctx, record, *_: {"updated": record["updated"]},
         {"always": ["any field"], "alone": fields_of_beneficiary()},
     ),
     "A PATCH moves updated back to before the create.": adding(
-        "patched", lambda record: {"updated": record["created"] - 60_000_000}
+        "patched", lambda self, ctx, record: {"updated": record["created"] - 60_000_000}
     ),
     "Only the first change of a beneficiary moves updated.": where(
         "touched",
-        lambda record: record["updated"] != record["created"],
-        lambda record: int(record["updated"]),
+        lambda self, ctx, record: record["updated"] != record["created"],
+        lambda self, usual, ctx, record: int(record["updated"]),
     ),
 }

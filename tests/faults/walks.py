@@ -9,8 +9,9 @@ from typing import Any
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.resources import RECORD_KINDS
+from tests.support.overrides import Usual
 
-from .catalogue import Call, Faulty, Only, Row, by_name, faults, refuse, seam, seams
+from .catalogue import Call, Faulty, Only, Row, faults, kind, refuse, seam, seams
 from .paging import LONG_LISTS
 from .rows import after, before, envelope, third, turn, where
 
@@ -46,22 +47,27 @@ FAR = (150, 500)
 
 #: Kind -> shown elements of a page.
 PAGES: dict[str, Any] = {
-    "one fewer": lambda usual, listing: usual()[:-1] if len(usual()) == listing.size > 1 else usual(),
-    "one fewer from the second on": lambda usual, listing: usual()[1:] if listing.page > 1 else usual(),
+    "one fewer": lambda self, usual, ctx, listing: (
+        usual()[:-1] if len(usual()) == listing.size > 1 else usual()
+    ),
+    "one fewer from the second on": lambda self, usual, ctx, listing: (
+        usual()[1:] if listing.page > 1 else usual()
+    ),
     **{
-        f"at most {length}": Only(lambda usual, length=length: usual()[:length], LONG_LISTS)
+        f"at most {length}": Only(lambda self, usual, *_, length=length: usual()[:length], LONG_LISTS)
         for length in (99, 50, 25, 20, 11)
     },
-    "last page without its last": lambda usual, listing: (
+    "last page without its last": lambda self, usual, ctx, listing: (
         usual()[:-1] if len(usual()) < listing.size else usual()
     ),
-    "first twice": lambda usual: usual()[:1] + usual()[:-1] if len(usual()) > 1 else usual(),
-    "none on the last": lambda usual, listing: (
+    "first twice": lambda self, usual, *_: usual()[:1] + usual()[:-1] if len(usual()) > 1 else usual(),
+    "none on the last": lambda self, usual, ctx, listing: (
         [] if listing.page * listing.size >= listing.total > listing.size else usual()
     ),
     **{
         f"none further back than {length}": Only(
-            lambda usual, listing, length=length: usual()[: max(0, length - _offset(listing))], _LONG
+            lambda self, usual, ctx, listing, length=length: usual()[: max(0, length - _offset(listing))],
+            _LONG,
         )
         for length in FAR
     },
@@ -79,26 +85,22 @@ def _grow(self: Any, ctx: Context) -> None:
 
 def listing(listed: Call | None = None, more: Mapping[str, Call] | None = None, **options: Any) -> Row:
     """Makes a row that lists what `listed`, or the kind, returns of all elements; with more overrides."""
-    those = by_name(listed, dict.fromkeys(("ctx", "records")))
+    those = listed or kind
 
-    def page_of(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+    def page_of(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
         offset = self.offset(ctx, listing)
         return those(self, ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
 
-    def count(self: Any, ctx: Context, listing: Listing) -> int:
+    def count(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
         return len(those(self, ctx, self.fetch(ctx, listing)))
 
     return seams({"count": count, "page_of": page_of, **(more or {})}, **options)
 
 
-#: What a function may name that says how often an element is listed, or counted.
-_TIMES = dict.fromkeys(("ctx", "record"))
-
-
 def joined(times: Call | None = None, **options: Any) -> Row:
     """Makes a row that lists an element so many times, by default as the kind says: as a list does that is
     joined with another table, or whose condition lets some out."""
-    often = by_name(times, _TIMES)
+    often = times or kind
     return listing(
         lambda self, ctx, records: [record for record in records for _ in range(often(self, ctx, record))],
         **options,
@@ -107,28 +109,31 @@ def joined(times: Call | None = None, **options: Any) -> Row:
 
 def counted(times: Call, **options: Any) -> Row:
     """Makes a row whose total counts an element so many times, as a count over a join does."""
-    often = by_name(times, _TIMES)
     return seam(
         "count",
-        lambda self, ctx, listing: sum(often(self, ctx, record) for record in self.fetch(ctx, listing)),
+        lambda self, usual, ctx, listing: sum(
+            times(self, ctx, record) for record in self.fetch(ctx, listing)
+        ),
         **options,
     )
 
 
-def _held(ctx: Context, record: Record, value: str) -> int:
+def _held(self: Any, ctx: Context, record: Record) -> int:
     """Counts the resources of one kind in an account; one without any counts once, as in an outer join."""
-    return max(1, ctx.store.count(value, record["id"]))
+    return max(1, ctx.store.count(self.value, record["id"]))
 
 
 #: Types of resources in an account over which a customer's accounts are joined or counted.
 IN_ACCOUNTS = ("beneficiary", "virtual_account", "wallet")
 
 faults["list.walk"] |= {
-    "Pages overlap or leave gaps.": seam("offset", lambda listing, value: value(listing), each=OFFSETS),
+    "Pages overlap or leave gaps.": seam(
+        "offset", lambda self, usual, ctx, listing: self.value(listing), each=OFFSETS
+    ),
     "A page does not hold what it should.": seam("page_of", each=PAGES),
     "total is not the number of elements; pages goes with it.": after(
         "list_records",
-        lambda ctx, value: setattr(ctx.listing, "total", value(ctx.listing)),
+        lambda self, ctx: setattr(ctx.listing, "total", self.value(ctx.listing)),
         each={
             "one more": lambda listing: listing.total + 1,
             "one fewer": lambda listing: max(0, listing.total - 1),
@@ -141,23 +146,23 @@ faults["list.walk"] |= {
         },
     ),
     "From the second page on total is another number.": envelope.sets(
-        lambda shown: {"total": shown["total"] + (shown["page"] > 1)}
+        lambda self, ctx, shown: {"total": shown["total"] + (shown["page"] > 1)}
     ),
     "A page or size of the range is refused.": where(
         "in_range",
         None,
-        lambda self, ctx, name: refuse(self.invalid_parameter(ctx, name, "is not to my liking")),
+        lambda self, usual, ctx, name, *_: refuse(self.invalid_parameter(ctx, name, "is not to my liking")),
         each={
-            "size 1": lambda name, value: (name, value) == ("size", 1),
-            "size 2": lambda name, value: (name, value) == ("size", 2),
-            "size 100": lambda name, value: (name, value) == ("size", 100),
-            "a page after the first": lambda name, value: name == "page" and value > 1,
+            "size 1": lambda self, ctx, name, value, *_: (name, value) == ("size", 1),
+            "size 2": lambda self, ctx, name, value, *_: (name, value) == ("size", 2),
+            "size 100": lambda self, ctx, name, value, *_: (name, value) == ("size", 100),
+            "a page after the first": lambda self, ctx, name, value, *_: name == "page" and value > 1,
         },
     ),
     "In a list that others make longer, pages of one size leave an element out.": seams(
         {
-            "list_records": lambda self, ctx, usual: (turn(self) % 3 or _grow(self, ctx), usual())[1],
-            "items": lambda listing, usual: usual()[listing.size < 100 and listing.page == 1 :],
+            "list_records": lambda self, usual, ctx: (turn(self) % 3 or _grow(self, ctx), usual())[1],
+            "items": lambda self, usual, ctx, listing: usual()[listing.size < 100 and listing.page == 1 :],
         },
         operations=("listAccounts",),
     ),
@@ -169,7 +174,7 @@ faults["list.walk"] |= {
     ),
     "total counts the accounts of all customers.": seam(
         "count",
-        lambda ctx, listing, value: value(ctx),
+        lambda self, usual, ctx, listing: self.value(ctx),
         each={
             "of the organization": lambda ctx: len(
                 [
@@ -183,7 +188,7 @@ faults["list.walk"] |= {
         operations=("listAccounts",),
     ),
     "Each third list lacks its last element.": third(
-        lambda shown: {**shown, "items": shown["items"][:-1]}, operations=("listAccounts",)
+        lambda self, ctx, shown: {**shown, "items": shown["items"][:-1]}, operations=("listAccounts",)
     ),
 }
 
@@ -191,7 +196,7 @@ faults["list.walk"] |= {
 # ---------------------------------------------------------------------- order
 
 
-def _shuffled(self: Any, ctx: Context, listing: Listing) -> list[Record]:
+def _shuffled(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
     records: list[Record] = self.fetch(ctx, listing)
     random.Random(turn(self)).shuffle(records)
     return records[_offset(listing) : _offset(listing) + listing.size]
@@ -200,7 +205,7 @@ def _shuffled(self: Any, ctx: Context, listing: Listing) -> list[Record]:
 faults["list.stable"] |= {
     "The order differs from request to request.": seam(
         "page_of",
-        lambda self, value, usual: value(usual(), turn(self)),
+        lambda self, usual, *_: self.value(usual(), turn(self)),
         each={
             "shuffled": lambda records, turn: random.sample(records, len(records)),
             "reversed every time": lambda records, turn: records[::-1] if turn % 2 else records,
@@ -211,7 +216,9 @@ faults["list.stable"] |= {
         },
     ),
     "The order of the whole list is another one in every request.": seam("page_of", _shuffled),
-    "Each third list is in the other order.": third(lambda shown: {**shown, "items": shown["items"][::-1]}),
+    "Each third list is in the other order.": third(
+        lambda self, ctx, shown: {**shown, "items": shown["items"][::-1]}
+    ),
 }
 
 
@@ -233,7 +240,7 @@ class Counts(Faulty):
         return super().count(ctx, listing) + int(more)
 
 
-def _count(self: Any, ctx: Context) -> None:
+def _count(self: Any, ctx: Context, *_: Any) -> None:
     self.counted(ctx)
 
 
@@ -241,7 +248,9 @@ faults["list.walk"] |= {
     "total counts creates that were refused for a field.": after(
         "refused",
         _count,
-        lambda ctx, refusal: refusal.kind == "invalid_field" and ctx.operation in OPERATION_SETS["create"],
+        lambda self, ctx, refusal: (
+            refusal.kind == "invalid_field" and ctx.operation in OPERATION_SETS["create"]
+        ),
         base=Counts,
     ),
     "total counts repeated creates.": before("replayed", _count, base=Counts),

@@ -1,12 +1,36 @@
-"""What overrides of the reference server do to its answers and its store."""
+"""Overrides of the reference server, and what they do to its answers and its store."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from conformance.reference.behaviour import Behaviour
 from conformance.reference.core_messages import Response, encode
 from conformance.reference.store import Store
+
+#: What a function overrides.
+Usual = Callable[..., Any]
+
+
+def overridden(behaviour: type[Behaviour], seam: str, function: Callable[..., Any]) -> None:
+    """Lets a function override a seam of a class, or another method of it.
+
+    It is called with the behaviour, `usual` and the arguments of the seam; `usual` calls what it overrides,
+    with the same arguments if it is called without any. Raises AttributeError for an unknown seam.
+    """
+
+    @functools.wraps(getattr(behaviour, seam))
+    def method(self: Behaviour, *given: Any, **named: Any) -> Any:
+        def usual(*others: Any, **more: Any) -> Any:
+            inherited = getattr(super(behaviour, self), seam)
+            return inherited(*others, **more) if others else inherited(*given, **named)
+
+        return function(self, usual, *given, **named)
+
+    setattr(behaviour, seam, method)
 
 
 def with_document(response: Response, document: Any) -> Response:

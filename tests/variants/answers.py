@@ -15,9 +15,9 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
-from tests.support.overrides import with_document
+from tests.support.overrides import Usual, with_document
 
-from .choice import Usual, choice, demand, times, with_members
+from .choice import choice, demand, times, with_members
 
 
 @choice(seam="finish")

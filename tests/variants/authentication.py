@@ -16,8 +16,9 @@ from conformance.reference.pipeline import Stage
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
 from conformance.world.corpora import headers
+from tests.support.overrides import Usual
 
-from .choice import Usual, choice, demand, memory, other
+from .choice import choice, demand, memory, other
 
 Step = Callable[[Context], None]
 

@@ -11,9 +11,9 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import RECORD_KINDS
-from tests.support.overrides import with_header
+from tests.support.overrides import Usual, with_header
 
-from .choice import Usual, choice, demand, memory, move, times, with_members
+from .choice import choice, demand, memory, move, times, with_members
 
 # ---------------------------------------------------------------------- runtimes
 

@@ -13,8 +13,9 @@ from conformance.reference.codes import COUNTRIES, CURRENCIES
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
+from tests.support.overrides import Usual
 
-from .choice import Usual, choice, demand
+from .choice import choice, demand
 
 #: Refusals whose response body is not specified.
 VALIDATION = (

@@ -24,10 +24,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
-from tests.support.overrides import with_document
-
-#: The method that a function overrides.
-Usual = Callable[..., Any]
+from tests.support.overrides import Usual, overridden, with_document
 
 #: Open rule -> names of the choices that answer it otherwise than the reference server.
 ANSWERED: dict[str, set[str]] = {}
@@ -89,14 +86,8 @@ def varied(
 
 def _overriding(seam: str, function: Callable[..., Any]) -> type[Behaviour]:
     """Returns a mixin that overrides a seam by a function. Raises AttributeError for an unknown seam."""
-    getattr(Behaviour, seam)
-
-    def override(self: Behaviour, *args: Any, **named: Any) -> Any:
-        return function(self, getattr(super(mixin, self), seam), *args, **named)
-
-    mixin: type[Behaviour] = type(
-        function.__name__, (Behaviour,), {seam: override, "__doc__": function.__doc__}
-    )
+    mixin: type[Behaviour] = type(function.__name__, (Behaviour,), {"__doc__": function.__doc__})
+    overridden(mixin, seam, function)
     return mixin
 
 

@@ -14,9 +14,9 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Balance
-from tests.support.overrides import with_document
+from tests.support.overrides import Usual, with_document
 
-from .choice import Usual, choice, demand, memory, move, stated, times, varied
+from .choice import choice, demand, memory, move, stated, times, varied
 
 
 class _UniqueValues(Behaviour):

@@ -14,9 +14,10 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
+from tests.support.overrides import Usual
 
 from .bodies import NoBodyIsEmpty
-from .choice import Usual, choice, demand
+from .choice import choice, demand
 
 
 @choice("auth.missing-header-status", "auth.unknown-key-status", seam="refusal_status")

@@ -9,8 +9,9 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
+from tests.support.overrides import Usual
 
-from .choice import Usual, choice, insert, memory, move, times, varied
+from .choice import choice, insert, memory, move, times, varied
 
 # ---------------------------------------------------------------------- balances
 

@@ -14,8 +14,9 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Condition
+from tests.support.overrides import Usual
 
-from .choice import Usual, choice, demand, stated, varied
+from .choice import choice, demand, stated, varied
 
 
 @choice("list.pages-empty", seam="pages")

@@ -15,9 +15,9 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
-from tests.support.overrides import with_header
+from tests.support.overrides import Usual, with_header
 
-from .choice import Usual, choice, times, with_members
+from .choice import choice, times, with_members
 from .surroundings import Between, Counting
 
 #: Requests per second that a limiter lets through.

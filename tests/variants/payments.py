@@ -13,8 +13,9 @@ from conformance.reference.codes import COUNTRIES
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
+from tests.support.overrides import Usual
 
-from .choice import Usual, choice, demand, other, stated, varied
+from .choice import choice, demand, other, stated, varied
 
 _FORMS = {
     "swift_code": r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?",

@@ -13,8 +13,9 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Answer, Condition
+from tests.support.overrides import Usual
 
-from .choice import Usual, choice, memory, other, times, varied
+from .choice import choice, memory, other, times, varied
 
 #: Lags of replicas that answer in turn, in microseconds.
 _UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)

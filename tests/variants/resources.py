@@ -14,9 +14,9 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
-from tests.support.overrides import with_header
+from tests.support.overrides import Usual, with_header
 
-from .choice import Usual, choice, demand, varied
+from .choice import choice, demand, varied
 
 #: Destination fields that apply only to some types.
 OF_SOME_TYPES = (

@@ -13,8 +13,9 @@ from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
+from tests.support.overrides import Usual
 
-from .choice import Usual, choice
+from .choice import choice
 
 #: Fixed segments of the documented paths.
 _WORDS = frozenset(

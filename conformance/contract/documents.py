@@ -50,12 +50,13 @@ def load(name: str) -> Any:
     return checked(document, name, _FORMS.get(name, _SCHEMA))
 
 
-def checked(document: Any, name: str, form: str) -> Any:
-    """Returns a part of the contract, called `name`, that has a form: a file of JSON Schema, and a pointer
-    in it. Raises InputError."""
-    broken = problems(_form(form), document, str)
+def checked(document: Any, name: str, form: str | Schema, place: str = "") -> Any:
+    """Returns a part of the contract that has a form: a file of JSON Schema with a pointer in it, or a
+    schema. `name` is what it is called, `place` the pointer to it there. Raises InputError."""
+    broken = problems(_form(form) if isinstance(form, str) else form, document, str)
     if broken:
-        raise unusable(f"{name}{f' at {place}' if (place := broken[0].pointer) else ''} {broken[0].message}")
+        at = place + broken[0].pointer
+        raise unusable(f"{name}{f' at {at}' if at else ''} {broken[0].message}")
     return document
 
 
@@ -63,7 +64,8 @@ def checked(document: Any, name: str, form: str) -> Any:
 def _form(form: str) -> Schema:
     file, _, pointer = form.partition("#")
     whole = json.loads((_OWN / file).read_bytes())
-    return Schema({"$ref": f"#{pointer}", "$defs": whole["$defs"]} if pointer else whole)
+    schema = {"$ref": f"#{pointer}", "$defs": whole["$defs"]} if pointer else whole
+    return Schema(schema, formats=True)
 
 
 def unusable(problem: str) -> InputError:

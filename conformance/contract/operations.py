@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
 from conformance._files import InputError
-from conformance._text import meant, plain
+from conformance._text import listed, meant, plain
 from conformance.contract import json_text
 from conformance.contract.documents import checked, load, unusable
 from conformance.contract.schemas import Problem, Schema, places, problems, rules_shown
@@ -98,6 +100,11 @@ def resolved_schema(uri: str) -> dict[str, Any]:
     return schema
 
 
+def _properties(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = (schema or {}).get("properties", {})
+    return properties
+
+
 def _json_schema(described: Mapping[str, Any]) -> Any:
     return described["content"]["application/json"]["schema"]
 
@@ -113,11 +120,17 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
     checked(resolved_schema(uri), f"{uri}, the answer of {own},", f"openapi.schema.json#/$defs/{form}")
     if own not in TRAITS:
         raise unusable(f"openapi.yaml has the operation {own}, of which operations.yaml has no traits")
+    for name, schema in ((uri, resolved_schema(uri)), (f"openapi.yaml, the body of {own},", request or {})):
+        if unknown := {*schema.get("required", ())} - _properties(schema).keys():
+            raise unusable(f"{name} requires {', '.join(sorted(unknown))}, which it does not describe")
+    path_parameters = tuple(parameter["name"] for parameter in parameters if parameter["in"] == "path")
+    if sorted(path_parameters) != sorted(re.findall("{(.*?)}", path)):
+        raise unusable(f"openapi.yaml has the path {path}, whose parameters are {listed(path_parameters)}")
     return Operation(
         id=own,
         method=method.upper(),
         path=path,
-        path_parameters=tuple(parameter["name"] for parameter in parameters if parameter["in"] == "path"),
+        path_parameters=path_parameters,
         query_parameters=MappingProxyType(
             {parameter["name"]: parameter["schema"] for parameter in parameters if parameter["in"] == "query"}
         ),
@@ -146,21 +159,37 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 )
 
 
-def _unknown() -> Iterator[str]:
-    """What operations.yaml names, and openapi.yaml has not."""
-    lists = [name for name, operation in OPERATIONS.items() if operation.is_list]
-    for name, traits in TRAITS.items():
-        if name in OPERATIONS:
-            fields = (OPERATIONS[name].request_schema or {}).get("properties", {})
-            names = {traits.read_by: OPERATIONS, traits.subset_of: OPERATIONS, traits.listed_by: lists}
-            names |= dict.fromkeys((traits.free_text, *traits.unique_pair, *traits.defaults), fields)
-            yield from (f"{each} (of {name})" for each, known in names.items() if each and each not in known)
-        else:
-            yield name
-
-
-for _name in _unknown():
-    raise unusable(f"operations.yaml names {_name}, which openapi.yaml has not")
+def fit(name: str, traits: Traits) -> None:
+    """Raises InputError where traits do not fit their operation: a name that has no meaning there, or a value
+    that its schema excludes."""
+    if name not in OPERATIONS:
+        raise unusable(f"operations.yaml has the operation {name}, which openapi.yaml has not")
+    operation, others = OPERATIONS[name], OPERATIONS.values()
+    fields, members = _properties(operation.request_schema), _properties(response_schema(name))
+    reads = (each for each in others if each.method == "GET" and not each.is_list)
+    parts = (_properties(response_schema(each.id)).values() for each in others if each.traits.shows_balances)
+    known: dict[str, Collection[str]] = {
+        "creates": [operation.resource],
+        "changes": [operation.resource],
+        "once_per": [each.resource for each in others],
+        "listed_by": [each.id for each in others if each.is_list and each.resource == operation.resource],
+        "read_by": [each.id for each in reads if each.resource.startswith(operation.resource)],
+        "subset_of": [each.id for each in others if fields.keys() <= _properties(each.request_schema).keys()],
+        "free_text": fields,
+        "unique_pair": fields,
+        "moves_money": [member for part in chain(*parts) for member in _properties(part.get("items"))],
+        "samples": [each for each in traits.samples if each.partition(".")[0] == operation.resource],
+        "statuses": (operation.is_list and item_statuses(name)) or traits.statuses,
+    }
+    for trait, names in known.items():
+        value, place = getattr(traits, trait), f"operations.yaml at /operations/{name}/{trait}"
+        for each in filter(None, (value,) if isinstance(value, str) else value):
+            if each not in names:
+                raise unusable(f"{place} names {each}, which has no such meaning in openapi.yaml")
+    for trait, schemas in (("initial", members), ("sets", members), ("defaults", fields)):
+        schema = Schema({"properties": schemas, "additionalProperties": False})
+        if values := getattr(traits, trait):
+            checked(dict(values), "operations.yaml", schema, f"/operations/{name}/{trait}")
 
 
 def operations_named(text: str, option: str = "--operation: ") -> list[str]:
@@ -327,3 +356,7 @@ def request_problems(operation_id: str, body: bytes | None) -> list[str]:
 @functools.cache
 def _body_validator(operation_id: str) -> Schema:
     return Schema(OPERATIONS[operation_id].request_schema or {})
+
+
+for _name, _traits in TRAITS.items():
+    fit(_name, _traits)

@@ -37,10 +37,11 @@ class Schema:
     """A schema without references, in the contract's dialect.
 
     jsonschema-rs validates a hundred times as fast; jsonschema describes the errors of invalid documents.
+    `formats`: texts have the `format` that is stated, such as that of a regular expression.
     """
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._schema = dict(schema)
+    def __init__(self, schema: Mapping[str, Any], *, formats: bool = False) -> None:
+        self._schema, self._formats = dict(schema), formats
 
     def errors(self, document: Any) -> Iterator[ValidationError]:
         """The errors of a document."""
@@ -56,11 +57,14 @@ class Schema:
 
     @functools.cached_property
     def _quick(self) -> jsonschema_rs.Draft202012Validator:
-        return jsonschema_rs.Draft202012Validator(self._schema)
+        return jsonschema_rs.Draft202012Validator(self._schema, validate_formats=self._formats)
 
     @functools.cached_property
     def _thorough(self) -> Validator:
-        built: Validator = _dialect()(self._schema)
+        dialect = _dialect()
+        built: Validator = dialect(
+            self._schema, format_checker=dialect.FORMAT_CHECKER if self._formats else None
+        )
         return built
 
 
@@ -225,6 +229,8 @@ def _message(error: ValidationError) -> str:
             return f"is {shown(value)}, not one of {', '.join(map(str, wanted))}"
         case "const":
             return f"is {shown(value)}, not {shown(wanted)}"
+        case "format":
+            return f"is {shown(value)}, which is no {wanted}"
         case "pattern":
             described = str(schema.get("description", "")).rstrip(".")
             # A long pattern is no help.

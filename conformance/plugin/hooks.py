@@ -77,6 +77,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         from conformance.plugin.lanes import Runner
         from conformance.plugin.session import Session
 
+        _read_contract()
         controls = Session(config, given, os.environ, server, tell)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
@@ -87,9 +88,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _read_contract() -> None:
-    """Imports what collection imports. Raises pytest.UsageError if the contract cannot be read."""
+    """Imports what of collection reads the contract. Raises pytest.UsageError if that cannot be read."""
     try:
-        importlib.import_module("conformance.checks")
+        importlib.import_module("conformance.world.bodies")
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 

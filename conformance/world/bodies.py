@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from conformance.contract.documents import unusable
 from conformance.contract.fields import free_texts, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
@@ -317,6 +318,12 @@ BODIES = {
     operation: {**CREATED_BODIES.get(operation, {}), **_FURTHER.get(operation, {})}
     for operation in OPERATIONS
 }
+
+for _operation, _rows in BODIES.items():
+    for _field in request_fields(_operation):
+        if _field.shape and _field.shape not in _rows:
+            named = f"openapi.yaml names {_field.shape} as the x-shape of {_field.name}"
+            raise unusable(f"{named}, which is no row of {_operation} in conformance/world/bodies.py")
 
 
 def bodies(fixture: Fixture, operation: str, name: str = SAMPLE) -> list[Body]:

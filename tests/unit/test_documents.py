@@ -5,12 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance._files import InputError
 from conformance.contract.documents import SPEC, VARIABLE
+from conformance.contract.operations import fit
+from conformance.contract.traits import TRAITS
 from tests.support.running import ROOT, executed
 
 
@@ -73,19 +77,11 @@ _WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "of traits of no operation": (
         _replaced("operations.yaml", "  getBeneficiary: {}", "  getBeneficiary: {}\n  getMoney: {}"),
-        "operations.yaml names getMoney, which openapi.yaml has not",
+        "operations.yaml has the operation getMoney, which openapi.yaml has not",
     ),
     "of an operation without traits": (
         _replaced("operations.yaml", "  getBeneficiary: {}\n", ""),
         "openapi.yaml has the operation getBeneficiary, of which operations.yaml has no traits",
-    ),
-    "of a missing list": (
-        _replaced("operations.yaml", "listed_by: listWallets", "listed_by: listPurses"),
-        "operations.yaml names listPurses (of createWallet), which openapi.yaml has not",
-    ),
-    "of a missing field": (
-        _replaced("operations.yaml", "free_text: name", "free_text: names"),
-        "operations.yaml names names (of createAccount), which openapi.yaml has not",
     ),
     "of a list of paths": (_changed("openapi.yaml", "paths: [1]"), "openapi.yaml at /paths is an array of 1"),
     "of an unknown kind of code": (
@@ -134,13 +130,38 @@ _WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
 }
 
+_WRONG |= {
+    "of a regular expression that is none": (
+        _replaced("schemas/common.json", '"pattern": "^-?[0-9]+', '"pattern": "(^-?[0-9]+'),
+        "schemas/common.json at /$defs/money/pattern is",
+    ),
+    "of a required member that is not described": (
+        _replaced("schemas/wallet.json", '"required": [', '"required": ["purse", '),
+        "schemas/wallet.json requires purse, which it does not describe",
+    ),
+    "of a parameter that is nowhere": (
+        _replaced("openapi.yaml", "in: path\n", "in: road\n"),
+        'openapi.yaml at /components/parameters/customer_id/in is "road", not one of path, query, header',
+    ),
+    "of a path without its parameters": (
+        _replaced("openapi.yaml", "/v1/customers/{customer_id}/", "/v1/customers/{payer_id}/"),
+        "openapi.yaml has the path /v1/customers/{payer_id}/accounts, whose parameters are customer_id",
+    ),
+    "of an unknown shape": (
+        _replaced("openapi.yaml", "x-shape: business", "x-shape: firm"),
+        "openapi.yaml names firm as the x-shape of company_name, which is no row of createBeneficiary in",
+    ),
+}
+
 _RULES, _PYTEST = "conformance.cli rules", "pytest --pyargs conformance -p no:cacheprovider"
 
 
 @pytest.mark.parametrize(
     ("wrong", "command", "status"),
     [
-        *((wrong, _RULES, 2) for wrong in _WRONG),
+        *((wrong, _RULES, 2) for wrong in _WRONG if "shape" not in wrong),
+        ("of an unknown shape", _PYTEST, 4),
+        ("of an unknown shape", f"{_PYTEST} --collect-only", 4),
         ("absent", "conformance.cli load", 4),
         ("absent", _PYTEST, 4),
         ("absent", f"{_PYTEST} --collect-only", 4),
@@ -158,3 +179,33 @@ def test_a_folder_that_holds_no_contract_is_named_with_the_cure(
     assert words in done.stdout
     assert f"start from a whole copy of spec/, or unset {VARIABLE} to use the suite's own." in done.stdout
     assert "Traceback" not in done.stdout and len(done.stdout.strip().splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("operation", "trait", "value", "words"),
+    [
+        ("createBeneficiary", "creates", "payee", " names payee, which has no such meaning"),
+        ("createWallet", "creates", "payin", " names payin"),
+        ("updateBeneficiary", "changes", "payee", " names payee"),
+        ("createWallet", "once_per", "purse", " names purse"),
+        ("createBeneficiary", "read_by", "getVirtualAccount", " names getVirtualAccount"),
+        ("createWallet", "listed_by", "listAccounts", " names listAccounts"),
+        ("updateBeneficiary", "subset_of", "createWallet", " names createWallet"),
+        ("createWallet", "free_text", "labels", " names labels"),
+        ("createWallet", "unique_pair", ("currency", "net"), " names net"),
+        ("createPayout", "moves_money", {"balance": -1}, " names balance"),
+        ("listWallets", "statuses", ("active", "lost"), " names lost"),
+        ("createPayin", "samples", ("payout",), " names payout"),
+        ("createPayin", "initial", {"state": "pending"}, " has state, which is unknown"),
+        ("createPayin", "initial", {"status": "late"}, '/status is "late", not one of pending'),
+        ("disableBeneficiary", "sets", {"status": "gone"}, '/status is "gone", not one of active'),
+        ("createPayoutDestination", "defaults", {"is_default": 0}, "/is_default is 0, not a boolean"),
+    ],
+)
+def test_a_trait_that_does_not_fit_its_operation_is_named(
+    operation: str, trait: str, value: object, words: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        fit(operation, replace(TRAITS[operation], **{trait: value}))  # type: ignore[arg-type]
+    said = str(caught.value)
+    assert f"operations.yaml at /operations/{operation}/{trait}{words}" in said, said

@@ -36,6 +36,7 @@ from conformance.judge.waits import AGE
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
+from conformance.world.creations import place
 from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import SHARED, Purpose, purpose_of
 from conformance.world.sender import refusal_of_valid
@@ -71,8 +72,11 @@ class Check:
         return self.lane.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
 
     def valid(self, *, fresh: bool = False) -> Call:
-        """Builds a valid call of the check's operation: in a place in which nothing is, if `fresh` or where
-        it can succeed only once in one (a wallet of one pair)."""
+        """Builds a valid call of the check's operation: in a place in which nothing is, if `fresh`, or in one
+        where it can still succeed (a wallet of one pair)."""
+        if self.operation.traits.unique_pair and not fresh:
+            fixture, body = place(self.lane, self.operation.id)
+            return fixture.call(self.operation.id, body)
         return self.account(fresh=fresh or self.operation.traits.once).call(self.operation.id)
 
     # ------------------------------------------------------------------ sending
@@ -343,8 +347,8 @@ class CheckDefinition:
 
     `last`: it judges what the run has sent, after all other checks. `deep`: only deep runs have it, as it
     takes long lists. `waits`: it waits for seconds, so that it begins first and others run meanwhile; quick
-    runs leave it out. `early`: it fills a list that others read, or finds what others wait for, so that lanes
-    begin with it."""
+    runs leave it out. `early`: it fills a list that others read, leaves accounts in which they work, or finds
+    what they wait for, so that it comes before them."""
 
     name: str
     function: CheckFunction

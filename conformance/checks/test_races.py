@@ -129,7 +129,7 @@ def test_one_key(at: Check) -> None:
         at.expect(rule, what, got, *looks)
 
 
-@check("idempotency.race", operations=("createAccount", "createPayout"))
+@check("idempotency.race", operations=("createAccount", "createPayout"), early=True)
 def test_many_bursts_with_one_key(at: Check) -> None:
     """Sends 40 bursts of three simultaneous requests, each burst with one key and body: all 2xx answers of a
     burst are the same response. Stops at the first violation, and at refusals that do not end with

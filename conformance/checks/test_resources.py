@@ -29,7 +29,7 @@ from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.calls import call, identifier
 from conformance.world.corpora.stored_texts import PRECISE
-from conformance.world.creations import created_in, creations
+from conformance.world.creations import created_in, creations, place
 from conformance.world.known_lists import large_list
 from conformance.world.lane import Fixture
 from conformance.world.samples import Body
@@ -269,10 +269,11 @@ def test_texts_of_all_kinds(at: Check) -> None:
     operation = at.operation.id
     for number, texts in enumerate(turns(operation), 1):
         what = f"created with letters and signs of all kinds, set {number}"
-        fixture = created_in(at.lane, operation)
+        fixture, sample = place(at.lane, operation)
+        pair = {name: sample[name] for name in at.operation.traits.unique_pair}
         # That of an individual may be null.
         shape = "individual with company_name" if stands_for_nothing(texts) else "business"
-        send_with_texts(at, fixture, with_all_texts(fixture, operation, shape), texts, what)
+        send_with_texts(at, fixture, with_all_texts(fixture, operation, shape) | pair, texts, what)
     at.not_exercised("create.echo", "the server takes none of the texts")
 
 

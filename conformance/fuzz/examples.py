@@ -85,6 +85,11 @@ class Examples(Check):
 
         answers_are_right()
 
+    @property
+    def failing(self) -> bool:
+        """True if an example broke a rule, which Hypothesis shrinks."""
+        return bool(self._failed)
+
     def begin(self) -> None:
         """Starts an example. Raises Stop when time is up."""
         if self._end is not None and time.monotonic() > self._end and self.statuses:

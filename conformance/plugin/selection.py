@@ -59,9 +59,10 @@ class Job:
     @property
     def standing(self) -> tuple[bool, ...]:
         """Its place in the order of a run: checks come before those that may crash a server, generated
-        requests, those that judge what the run has sent, and those that wait."""
+        requests, those that judge what the run has sent, and those that wait; of each, first the `early`."""
         judged = self.judged
-        return judged.waits, judged.last, judged.generated, judged.name.startswith(HOSTILE)
+        hostile = judged.name.startswith(HOSTILE)
+        return judged.waits, judged.last, judged.generated, hostile, not judged.early
 
     @property
     def properties(self) -> list[tuple[str, object]]:

@@ -8,6 +8,7 @@ specification may allow that.
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from dataclasses import dataclass, replace
 
 from conformance.contract.traits import TRAITS
@@ -73,6 +74,25 @@ def _created_once(lane: Lane, operation: str) -> list[CreatedResource]:
                 resources.append(CreatedResource(name, body, where, exchange))
                 break
     return resources
+
+
+def place(lane: Lane, operation: str) -> tuple[Fixture, Body]:
+    """An account for one more resource, and its body: an account gets a wallet of each pair that the
+    server takes beside the sample's."""
+    pair = TRAITS[operation].unique_pair
+    if not pair:
+        fixture = created_in(lane, operation)
+        return fixture, fixture.body(operation)
+    places: deque[tuple[Fixture, Body]] = lane.cache.get(("places", operation), deque)
+    if not places:
+        fixture = created_in(lane, operation)
+        places.append((fixture, {}))
+        with contextlib.suppress(Inconclusive):
+            first, *others = creations(lane, operation)
+            beside = [each.body for each in others if each.fixture.account_id == first.fixture.account_id]
+            places += [(fixture, {name: body[name] for name in pair}) for body in beside]
+    fixture, own = places.popleft()
+    return fixture, fixture.body(operation) | own
 
 
 def created_in(lane: Lane, operation: str) -> Fixture:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fuzz import load_tests
 from conformance.fuzz.examples import Examples
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
@@ -38,7 +39,7 @@ def settings(seed: int = 1, **more: Any) -> FuzzSettings:
 
 
 def fuzzer(lane: Lane, operation: str) -> Fuzzer:
-    return Fuzzer(Examples(lane, operation, "test"))
+    return Fuzzer(Examples(lane, operation, "test"), 100)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -48,6 +49,13 @@ def test_no_false_alarm_and_every_operation_reached(lane: Lane, operation: str) 
     assert not [key for key, tally in lane.invariants.tallies.items() if tally.broken]
     assert not [exchange for exchange in lane.record.values() if exchange.status == 401]
     assert sum(cell.judged for cell in cells) > 10
+
+
+@pytest.mark.parametrize("operation", [name for name, traits in TRAITS.items() if traits.creates])
+def test_a_fifth_of_the_examples_may_create_what_stays(lane: Lane, operation: str) -> None:
+    schema_fuzzing(lane, operation, settings(examples=50))
+    generated = [each for each in lane.record.values() if each.purpose.startswith("a generated request")]
+    assert 0 < sum(each.succeeded for each in generated) <= 10 < sum(each.refused for each in generated)
 
 
 # ---------------------------------------------------------------------- faulty servers

@@ -1,0 +1,44 @@
+"""Wallets, of which an account takes one of each pair, share accounts, of which each would take a new one."""
+
+from __future__ import annotations
+
+from conformance.contract.traits import TRAITS
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.world.creations import place
+from conformance.world.lane import Lane
+from conformance.world.samples import DEFAULT_WALLET_PAIRS
+from tests.support.runs import run_on
+from tests.variants.choice import other
+
+WALLET = "createWallet"
+
+
+class SampleOnly(Behaviour):
+    """Takes wallets of one pair only."""
+
+    def check_wallet_pair(self, ctx: Context) -> None:
+        super().check_wallet_pair(ctx)
+        if (ctx.values["currency"], ctx.values["network"]) != DEFAULT_WALLET_PAIRS[0]:
+            raise other("invalid_field", 422, "validation_error", "unsupported")
+
+
+def accepted(lane: Lane, number: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Creates so many wallets, each accepted; returns the account and the pair of each."""
+    wallets = []
+    for _ in range(number):
+        fixture, body = place(lane, WALLET)
+        lane.accept(fixture.client, fixture.call(WALLET, body), "a wallet")
+        wallets.append((fixture.account_id, tuple(body[name] for name in TRAITS[WALLET].unique_pair)))
+    return wallets
+
+
+def test_an_account_gets_a_wallet_of_each_pair() -> None:
+    wallets = accepted(run_on(), 12)
+    assert len({account for account, _ in wallets}) <= 6
+    assert len({*wallets}) == 12
+
+
+def test_a_pair_that_the_server_does_not_take_is_not_tried() -> None:
+    wallets = accepted(run_on(SampleOnly()), 3)
+    assert len({account for account, _ in wallets}) == 3

@@ -6,6 +6,8 @@ fails as well where a check raises, and where reports would name many unrelated 
 
 from __future__ import annotations
 
+import ast
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -18,6 +20,7 @@ from tests.faults.chosen import each_cell, each_kind
 from tests.faults.harness import catch, judge, run_on_fault
 from tests.faults.members import bugs, opened
 from tests.proofs import sampled, selects
+from tests.support.running import ROOT
 
 pytestmark = pytest.mark.usefixtures("quiet", "no_waiting")
 
@@ -59,6 +62,18 @@ def test_a_fault_is_caught(
     if outcome.effect and not outcome.shows(program):
         reason = outcome.inconclusive.get((program.rule, program.operation), "")
         pytest.fail(f"survives: {program.id}. {reason}".rstrip(), pytrace=False)
+
+
+def test_no_sentence_stands_twice() -> None:
+    """The later row would replace the one that the rule has already."""
+    stated = Counter(
+        (ast.unparse(node.target), ast.unparse(key))
+        for path in (ROOT / "tests/faults").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Dict)
+        for key in filter(None, node.value.keys)
+    )
+    assert [row for row, number in stated.items() if number > 1] == []
 
 
 @pytest.mark.parametrize("rule", [rule.id for rule in RULES.values() if rule.level is not Level.OPEN])

@@ -23,11 +23,10 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
@@ -229,18 +228,8 @@ def kind(self: Any, *given: Any) -> Any:
     return self.value(self, *given) if callable(self.value) else self.value
 
 
-class Kinds(dict[str, Row]):
-    """Sentence -> row. Raises ValueError for a sentence that is there already, which `|=` would replace."""
-
-    def __ior__(self, rows: Mapping[str, Row]) -> Self:  # type: ignore[override,misc]
-        if twice := self.keys() & rows.keys():
-            raise ValueError(f"there already: {', '.join(twice)}")
-        self.update(rows)
-        return self
-
-
-#: A rule, or several of which each fault breaks each -> their rows.
-faults: defaultdict[str | tuple[str, ...], Kinds] = defaultdict(Kinds)
+#: Rule -> sentence -> row, to which the modules of this package add theirs.
+faults: dict[str, dict[str, Row]] = {rule: {} for rule in RULES}
 
 
 def _values(values: Values | None, operation: str) -> Iterable[tuple[str, Any]]:
@@ -311,28 +300,24 @@ def _behaviour(sentence: str, row: Row) -> type[Faulty]:
     return behaviour
 
 
-def of_rows(rows: Mapping[str | tuple[str, ...], Mapping[str, Row]]) -> Iterator[Fault]:
-    """Yields the faults of rows: one for each rule, operation and kind.
-
-    Raises KeyError for an unknown rule, and ValueError for a row that is left no operation."""
-    for rules, kinds in rows.items():
-        for sentence, row in kinds.items():
+def of_rows(rules: Mapping[str, Mapping[str, Row]]) -> Iterator[Fault]:
+    """Yields the faults of rows, by rule and sentence: one for each operation and kind. Raises ValueError for
+    a row that is left no operation."""
+    for rule, rows in rules.items():
+        for sentence, row in rows.items():
             behaviour = _behaviour(sentence, row)
-            for rule in [rules] if isinstance(rules, str) else rules:
-                chosen = [
-                    name
-                    for name in RULES[rule].operations
-                    if row.operations is None or name in {*row.operations}
-                ]
-                if not chosen:
-                    raise ValueError(f"{rule} covers none of the operations: {sentence}")
-                for operation in chosen:
-                    each = row.each(operation) if callable(row.each) else row.each
-                    for label, value in _values(each, operation):
-                        kind = sentence.removesuffix(".") + (f": {label}" if label else "")
-                        yield Fault(
-                            rule, operation, kind, sentence, behaviour, value, row.also, by_field=row.by_field
-                        )
+            chosen = [
+                name for name in RULES[rule].operations if row.operations is None or name in {*row.operations}
+            ]
+            if not chosen:
+                raise ValueError(f"{rule} covers none of the operations: {sentence}")
+            for operation in chosen:
+                each = row.each(operation) if callable(row.each) else row.each
+                for label, value in _values(each, operation):
+                    name = sentence.removesuffix(".") + (f": {label}" if label else "")
+                    yield Fault(
+                        rule, operation, name, sentence, behaviour, value, row.also, by_field=row.by_field
+                    )
 
 
 @functools.cache

@@ -255,15 +255,16 @@ faults["fields.unassigned-code"] |= {
 for row in OTHER_RULES:
     faults[row.rule] |= {"The rule is not looked at.": skipping("check_rule", each=[row.rule])}
 
-faults["fields.currency-code", "fields.unassigned-code"] |= {
-    "A currency code is not looked at in one kind of request.": unchecked(
-        "check_currency",
-        lambda operation: {
-            kind: value for kind, value in in_bodies(currencies)(operation).items() if "iban" in kind
-        },
-        operations=("createPayoutDestination",),
-    )
-}
+for rule in ("fields.currency-code", "fields.unassigned-code"):
+    faults[rule] |= {
+        "A currency code is not looked at in one kind of request.": unchecked(
+            "check_currency",
+            lambda operation: {
+                kind: value for kind, value in in_bodies(currencies)(operation).items() if "iban" in kind
+            },
+            operations=("createPayoutDestination",),
+        )
+    }
 
 faults["fields.network"] |= {
     "A wallet destination needs no network.": skipping(

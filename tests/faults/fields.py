@@ -200,9 +200,12 @@ faults["fields.type"] |= {
     ),
 }
 
-faults["fields.type", "fields.optional-type"] |= {
-    "Numbers stand for listed values.": seam("parse_body", _numbered, operations=("createPayoutDestination",))
-}
+for rule in ("fields.type", "fields.optional-type"):
+    faults[rule] |= {
+        "Numbers stand for listed values.": seam(
+            "parse_body", _numbered, operations=("createPayoutDestination",)
+        )
+    }
 
 
 def _parsed(body: dict[str, Any], name: str) -> dict[str, Any]:

@@ -291,28 +291,29 @@ def _one_of(self: Any, usual: Usual, ctx: Context, query: Mapping[str, list[str]
     return [statuses[self.value]] if statuses else []
 
 
-faults["list.statuses-order", "list.status-filter"] |= {
-    "Of several statuses one counts.": seam(
-        "statuses",
-        _one_of,
-        each={"the first": 0, "the last": -1},
-        operations=_SEVERAL,
-        also=("list.status-filter",),
-    ),
-    "Several statuses count up to the first that nothing has.": seam(
-        "statuses",
-        lambda self, usual, *_: usual()[: 1 + (usual()[:1] == ["active"])],
-        operations=_SEVERAL,
-        also=("list.status-filter",),
-    ),
-    "A second status is refused unless it is active.": refusing(
-        "statuses",
-        "invalid_parameter",
-        lambda self, ctx, query: query.get("statuses", [])[1:] not in ([], ["active"]),
-        operations=_SEVERAL,
-        also=("list.status-filter",),
-    ),
-}
+for rule in ("list.statuses-order", "list.status-filter"):
+    faults[rule] |= {
+        "Of several statuses one counts.": seam(
+            "statuses",
+            _one_of,
+            each={"the first": 0, "the last": -1},
+            operations=_SEVERAL,
+            also=("list.status-filter",),
+        ),
+        "Several statuses count up to the first that nothing has.": seam(
+            "statuses",
+            lambda self, usual, *_: usual()[: 1 + (usual()[:1] == ["active"])],
+            operations=_SEVERAL,
+            also=("list.status-filter",),
+        ),
+        "A second status is refused unless it is active.": refusing(
+            "statuses",
+            "invalid_parameter",
+            lambda self, ctx, query: query.get("statuses", [])[1:] not in ([], ["active"]),
+            operations=_SEVERAL,
+            also=("list.status-filter",),
+        ),
+    }
 
 faults["list.status-filter"] |= {
     "An element has to have each of several statuses.": where(

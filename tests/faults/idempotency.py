@@ -21,14 +21,15 @@ from .rows import (
     where,
 )
 
-faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
-    "A POST without a key is performed.": skipping("on_missing_key"),
-    "A key is taken from another header where Idempotency-Key is missing.": seam(
-        "on_missing_key",
-        lambda self, usual, ctx: ctx.header(self.value) or usual(),
-        each={"X-Idempotency-Key": b"x-idempotency-key", "X-Request-Id": b"x-request-id"},
-    ),
-}
+for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
+    faults[rule] |= {
+        "A POST without a key is performed.": skipping("on_missing_key"),
+        "A key is taken from another header where Idempotency-Key is missing.": seam(
+            "on_missing_key",
+            lambda self, usual, ctx: ctx.header(self.value) or usual(),
+            each={"X-Idempotency-Key": b"x-idempotency-key", "X-Request-Id": b"x-request-id"},
+        ),
+    }
 
 #: Kind -> pattern of texts that are accepted as UUIDs.
 KEYS = {

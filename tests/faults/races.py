@@ -288,11 +288,12 @@ def _asked_for_last(self: Any, ctx: Context) -> None:
     ctx.record = self.state["last"]
 
 
-faults["read.equals-create", "balances.of-account"] |= {
-    "Reads that come at once show what the last of them asked for.": after(
-        "act", _asked_for_last, base=NotAtomic
-    )
-}
+for rule in ("read.equals-create", "balances.of-account"):
+    faults[rule] |= {
+        "Reads that come at once show what the last of them asked for.": after(
+            "act", _asked_for_last, base=NotAtomic
+        )
+    }
 
 
 # ---------------------------------------------------------------------- wallets

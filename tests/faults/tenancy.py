@@ -162,11 +162,12 @@ for rule, (name, whose, right) in {
             )
         }
 
-faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
-    "A business is found wherever it is.": serving(
-        lambda self, ctx, kind, record, *_: record.get("beneficiary_type") == "business", operations=BELOW
-    )
-}
+for rule in ("tenancy.sibling-child", "tenancy.foreign-child"):
+    faults[rule] |= {
+        "A business is found wherever it is.": serving(
+            lambda self, ctx, kind, record, *_: record.get("beneficiary_type") == "business", operations=BELOW
+        )
+    }
 
 faults["tenancy.sibling-child"] |= {
     "A disabled beneficiary is found wherever it is.": serving(

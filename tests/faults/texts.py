@@ -238,18 +238,19 @@ faults["beneficiary.update"] |= {
     "A text that a PATCH names is kept in another form.": keeping(_cells, by_field=True)
 }
 
-faults["create.text-exact", "beneficiary.update-text-exact"] |= {
-    "Texts are stored with other characters.": keeping(
-        {kind: ("all texts", change) for kind, change in LOSSES.items()}
-    ),
-    "An address is kept in its normal form.": keeping(
-        {
-            "e-mail in lower case": ("email", str.lower),
-            "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
-        },
-        operations=("createBeneficiary", "updateBeneficiary"),
-    ),
-}
+for rule in ("create.text-exact", "beneficiary.update-text-exact"):
+    faults[rule] |= {
+        "Texts are stored with other characters.": keeping(
+            {kind: ("all texts", change) for kind, change in LOSSES.items()}
+        ),
+        "An address is kept in its normal form.": keeping(
+            {
+                "e-mail in lower case": ("email", str.lower),
+                "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
+            },
+            operations=("createBeneficiary", "updateBeneficiary"),
+        ),
+    }
 
 
 #: Kinds of texts that no label of a short list of wallets has.

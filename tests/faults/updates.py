@@ -283,14 +283,15 @@ faults["beneficiary.update"] |= {
 }
 
 
-faults["beneficiary.update", "beneficiary.disable"] |= {
-    "What was read once is read the same ever after, whatever is changed.": stale(
-        "finish",
-        lambda self, ctx, *_: ctx.path,
-        lambda self, ctx, response: ctx.operation == "getBeneficiary" and succeeded(response),
-        everywhere=True,
-    )
-}
+for rule in ("beneficiary.update", "beneficiary.disable"):
+    faults[rule] |= {
+        "What was read once is read the same ever after, whatever is changed.": stale(
+            "finish",
+            lambda self, ctx, *_: ctx.path,
+            lambda self, ctx, response: ctx.operation == "getBeneficiary" and succeeded(response),
+            everywhere=True,
+        )
+    }
 
 # ---------------------------------------------------------------------- other rules of updates
 

@@ -50,11 +50,8 @@ def _wrong(extension: Extension) -> Iterator[Fault]:
         return
     for module in pkgutil.iter_modules(tests.faults.__path__):
         importlib.import_module(f"tests.faults.{module.name}")
-    for rules, rows in faults.items():
-        for rule in [rules] if isinstance(rules, str) else rules:
-            # Those of formats are of operations that tests/specification.py has.
-            if any(fnmatch.fnmatch(rule, pattern) for pattern in extension.rules[:1]):
-                yield from of_rows({rule: rows})
+    # Those of formats are of operations that tests/specification.py has.
+    yield from of_rows({rule: faults[rule] for rule in fnmatch.filter(faults, extension.rules[0])})
 
 
 def main(name: str, each: bool = False) -> None:

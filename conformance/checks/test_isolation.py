@@ -62,4 +62,5 @@ def _queries(at: Check) -> Iterator[tuple[str, Parameters]]:
 
 def _judge(at: Check, answer: Exchange, what: str) -> None:
     if at.usable(RULE, answer) and answer.succeeded:
-        at.expect(RULE, f"{what}: {NOTHING_OF_OTHERS}", at.lane.invariants.isolation.foreign(answer), answer)
+        got, _ = at.lane.invariants.isolation.foreign(answer)
+        at.expect(RULE, f"{what}: {NOTHING_OF_OTHERS}", got, answer)

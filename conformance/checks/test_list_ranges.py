@@ -90,7 +90,7 @@ def test_integers_in_other_forms(at: Check) -> None:
         exchange = at.send(stock.call.with_query(what), what)
         if page := usable_page(at, "list.echo", exchange, what, refusable=True):
             numbers = sorted({value, 1 if name == "page" else DEFAULT_SIZE})
-            at.expect("list.echo", *paging.number_among(what, page, name, numbers))
+            at.expect("list.echo", *paging.number_among(what, page, name, numbers, page_of(plain)))
 
 
 #: A page past the last that is 1 in 32 bits, and one whose offset is 0.

@@ -142,7 +142,7 @@ def _of_another(at: Check, fixture: Fixture, answer: Exchange, other: Call) -> s
         theirs = page_of(at.send(other, "the list of another account"))
         common = {*page.ids} & {*theirs.ids} if theirs is not None else set()
         return f"{len(common)} elements of another's" if common else ""
-    foreign = at.lane.invariants.isolation.foreign(answer)
+    foreign, _ = at.lane.invariants.isolation.foreign(answer)
     operation, own = at.operation, fixture.ids(at.operation.id)
     if not foreign and not operation.traits.creates and not operation.is_list:
         name = parameters(operation.id)[-1]

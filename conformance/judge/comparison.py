@@ -19,6 +19,7 @@ from conformance.contract.operations import response_problems, response_schema
 from conformance.contract.rules import RULES, Level
 from conformance.contract.schemas import Problem
 from conformance.contract.traits import traits_of
+from conformance.judge.queries import read
 from conformance.wire.messages import MISSING, Call, Exchange
 
 #: Members that the server's jobs and other users may change at any time. A status counts only in the answer
@@ -190,6 +191,25 @@ def sent_document(call: Call) -> dict[str, Any]:
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
+
+
+def at_pointer(value: Any, pointer: str) -> Any:
+    """The part of a document at a JSON pointer without escapes; MISSING without one."""
+    for step in pointer.split("/")[1:]:
+        inside = isinstance(value, list) and step.isdecimal() and int(step) < len(value)
+        value = (
+            value[int(step)] if inside else value.get(step, MISSING) if isinstance(value, dict) else MISSING
+        )
+    return value
+
+
+def is_echo(exchange: Exchange, pointer: str) -> bool:
+    """True if an answer shows at a JSON pointer what its request sent there, in its body or its query."""
+    call, value = exchange.call, at_pointer(exchange.document, pointer)
+    sent = at_pointer(sent_document(call), pointer)
+    text = value if isinstance(value, str) else show(value)
+    queried = any(f"/{name}" == pointer and text == each for name, each in read(call.query).pairs)
+    return value is not MISSING and (queried or (sent is not MISSING and same(value, sent)))
 
 
 def same(got: Any, expected: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from conformance._text import count
+from conformance._text import as_json, count
 from conformance.contract import signing
 from conformance.contract.fields import request_fields
 from conformance.contract.needs import UNBUILT, waiting
@@ -13,7 +13,15 @@ from conformance.contract.operations import error_problems, response_problems, r
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.cells import Cell, Violation
-from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
+from conformance.judge.comparison import (
+    at_pointer,
+    found_again,
+    is_echo,
+    same,
+    sent_document,
+    show,
+    was_changed,
+)
 from conformance.judge.hidden_numbers import HiddenNumbers, place_of, squeezed
 from conformance.judge.isolation import NOTHING_OF_OTHERS, Isolation
 from conformance.judge.outcomes import Got, Unclear
@@ -93,9 +101,15 @@ def _text(exchange: Exchange) -> str:
 
 class Invariants:
     """Judges exchanges as they arrive, with one tally for each rule and operation. `keys` are the
-    organizations and idempotency keys that were accepted, by any lane."""
+    organizations and idempotency keys that were accepted, by any lane; `invalid` the values against the
+    contract that were sent and shown, as JSON, with the number of the exchange."""
 
-    def __init__(self, target: Target, keys: set[tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        keys: set[tuple[str, str]] | None = None,
+        invalid: dict[str, int] | None = None,
+    ) -> None:
         self.tallies: dict[tuple[str, str], Cell] = {}
         #: Keys of tallies that have, or had, violations.
         self.broken: set[tuple[str, str]] = set()
@@ -109,6 +123,7 @@ class Invariants:
         #: Operation -> number of its lost requests.
         self._lost: dict[str, int] = {}
         self._keys = set[tuple[str, str]]() if keys is None else keys
+        self._invalid = dict[str, int]() if invalid is None else invalid
         #: Id -> identity of the request that created it, and the first exchange that showed it.
         self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], Exchange]] = {}
 
@@ -121,10 +136,16 @@ class Invariants:
         return tally
 
     def _judge(
-        self, rule: str, exchange: Exchange, broken: str = "", expected: str = "", beside: int = 0
+        self,
+        rule: str,
+        exchange: Exchange,
+        broken: str = "",
+        expected: str = "",
+        beside: int = 0,
+        refusal: bool = False,
     ) -> None:
         """Counts a judgement; `expected` is the rule's statement by default, `beside` the number of an
-        earlier exchange that proves a violation."""
+        earlier exchange that proves a violation; `refusal`: the earlier one, or this, must be refused."""
         operation = exchange.operation
         if operation is None or operation not in RULES[rule].operations:
             return
@@ -134,7 +155,7 @@ class Invariants:
             return
         self.broken.add((rule, operation))
         numbers = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
-        tally.add_violation(Violation(expected or RULES[rule].statement, broken, numbers))
+        tally.add_violation(Violation(expected or RULES[rule].statement, broken, numbers, refusal=refusal))
 
     # ------------------------------------------------------------------ judging
 
@@ -244,9 +265,12 @@ class Invariants:
         for rule in response_rules(operation, exchange.document) - broken:
             self._judge(rule, exchange)
         for problem in problems:
-            self._judge(problem.rule, exchange, f"{problem.pointer or 'the body'}: {problem.message}")
+            sender = self._sender(exchange, problem.pointer)
+            got = f"{problem.pointer or 'the body'}: {problem.message}"
+            self._judge(problem.rule, exchange, got, beside=sender, refusal=sender > 0)
         self._judge("list.plain-integers", exchange, _no_plain_integer(exchange))
-        self._judge("tenancy.isolation", exchange, self.isolation.foreign(exchange), NOTHING_OF_OTHERS)
+        got, creator = self.isolation.foreign(exchange)
+        self._judge("tenancy.isolation", exchange, got, NOTHING_OF_OTHERS, creator)
         known = str(exchange.get("id")) in self._ids
         self._unique(exchange)
         key = exchange.call.idempotency_key
@@ -258,6 +282,15 @@ class Invariants:
         self._judge("format.timestamp-current", exchange, untimely(exchange))
         if TRAITS[operation].creates and not known and not problems and not was_changed(exchange):
             self._judge("create.initial-state", exchange, _not_initial(exchange))
+
+    def _sender(self, exchange: Exchange, pointer: str) -> int:
+        """The number of the exchange whose request sent what an answer shows at a pointer; 0 without one."""
+        value = as_json(at_pointer(exchange.document, pointer), 1000)
+        if not is_echo(exchange, pointer):
+            return self._invalid.get(value, 0)
+        if exchange.method != "GET":
+            self._invalid.setdefault(value, exchange.number)
+        return exchange.number
 
     def _error_shape(self, exchange: Exchange) -> None:
         broken = ""

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from conformance.contract.fields import HOLDING, NAMING
 from conformance.contract.operations import match, response_problems
 from conformance.contract.traits import traits_of
-from conformance.judge.comparison import objects, same_account, sent_document, show
+from conformance.judge.comparison import same_account, sent_document, show
 from conformance.wire.messages import Exchange
 
 #: What is expected of every answer.
@@ -18,10 +18,12 @@ NOTHING_OF_OTHERS = "nothing of another customer, account or organization than t
 
 
 class Owner(NamedTuple):
-    """The organization that created a resource, and the customer or account that its path named."""
+    """The organization that created a resource, the customer or account that its path named, and the number
+    of the exchange."""
 
     organization: str
     parent: str
+    exchange: int
 
 
 class Isolation:
@@ -33,23 +35,26 @@ class Isolation:
         #: Organization and idempotency key -> the target that it was first sent to.
         self._targets: dict[tuple[str, str], str] = {}
 
-    def foreign(self, exchange: Exchange) -> str:
-        """Describes what a 2xx answer shows of another owner; "" without. A key that was used on another path
-        may bring the answer from there, which is open (section 4.0)."""
+    def foreign(self, exchange: Exchange) -> tuple[str, int]:
+        """Describes what a 2xx answer shows of another owner, "" without, and the number of the exchange that
+        created it, 0 if unknown. A key that was used on another path may bring the answer from there, which
+        is open (section 4.0)."""
         call = exchange.call
         key = (exchange.organization, (call.idempotency_key or "").lower())
         elsewhere = key[1] and self._targets.setdefault(key, call.target) != call.target
         route = match(exchange.method, call.path)
         if route is None or elsewhere:
-            return ""
+            return "", 0
         ids = route[1]
         asked = f"{unquote(call.target)} {sent_document(call)}"
-        for name, value in _named(exchange.document):
+        for pointer, value in _named(exchange.document):
+            name = pointer.rpartition("/")[2]
             whose = "" if value in asked else self._another(name, value, exchange.organization, ids)
-            if whose and not _malformed(exchange, name):
-                return f"{name} {show(value)}, of another {whose}"
+            if whose and not _malformed(exchange, pointer):
+                owner = self._owners.get(value)
+                return f"{name} {show(value)}, of another {whose}", owner.exchange if owner else 0
         self._remember(exchange, ids)
-        return ""
+        return "", 0
 
     def _another(self, name: str, value: str, organization: str, ids: Mapping[str, str]) -> str:
         """The kind of another owner that a member names: "customer", "account", "organization"; or ""."""
@@ -68,22 +73,28 @@ class Isolation:
         if not traits_of(exchange.operation).creates or not isinstance(identifier, str):
             return
         parent = ids.get("account_id") or ids.get("customer_id") or ""
-        owner = Owner(exchange.organization, parent)
-        if self._owners.setdefault(identifier, owner) != owner:
+        owner = Owner(exchange.organization, parent, exchange.number)
+        first = self._owners.setdefault(identifier, owner)
+        if first is not None and first[:2] != owner[:2]:
             self._owners[identifier] = None
 
 
-def _malformed(exchange: Exchange, name: str) -> bool:
-    """True if a member of this name breaks the form of ids, which does not say whose it is; never in the
+def _malformed(exchange: Exchange, pointer: str) -> bool:
+    """True if a member of an answer breaks the form of ids, which does not say whose it is; never in the
     answer to a request that is of no operation."""
     problems = response_problems(exchange.operation, exchange.document) if exchange.operation else []
-    return any(each.pointer.rpartition("/")[2] == name for each in problems)
+    return any(each.pointer == pointer for each in problems)
 
 
 def _named(document: Any) -> Iterator[tuple[str, str]]:
-    """Yields names and values of the members of an answer that name a resource."""
-    parts = [document] if isinstance(document, dict) else []
-    for each in [*parts, *(item for part in parts for name in HOLDING for item in objects(part.get(name)))]:
-        for name in NAMING:
-            if isinstance(value := each.get(name), str) and value:
-                yield name, value
+    """Yields JSON pointers and values of the members of an answer that name a resource."""
+    parts = {"": document} if isinstance(document, dict) else {}
+    for holding in HOLDING if parts else ():
+        items = document.get(holding)
+        parts |= {
+            f"/{holding}/{at}": item for at, item in enumerate(items if isinstance(items, list) else ())
+        }
+    for place, part in parts.items():
+        for name in NAMING if isinstance(part, dict) else ():
+            if isinstance(value := part.get(name), str) and value:
+                yield f"{place}/{name}", value

@@ -89,11 +89,13 @@ def number_is(what: str, page: Page, name: str, value: int) -> Judgement:
     return f"{what}: {name} {value}", got, page.exchange
 
 
-def number_among(what: str, page: Page, name: str, values: Sequence[int]) -> Judgement:
-    """The page's number, or its size and the items that fill it, is one of these values."""
-    number = getattr(page, name)
-    items = min(number or 0, page.total or 0) if name == "size" and page.page == 1 else len(page.items)
-    good = number in values and len(page.items) == items
+def number_among(
+    what: str, page: Page, name: str, values: Sequence[int], plain: Page | None = None
+) -> Judgement:
+    """The page's number, or its size and the items that fill it, is one of these values; it lacks no more
+    items than the answer to a `plain` query."""
+    number, usual = getattr(page, name), lacking(plain) if plain else 0
+    good = number in values and (name != "size" or (len(page.items) <= number and lacking(page) <= usual))
     got = "" if good else f"{name} {number} with {count(len(page.items), 'item')}"
     expected = f"{what}: {name} {' or '.join(map(str, values))}, or a refusal (4xx)"
     return expected, _unless_missing(page, [name], got), page.exchange

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.needs import NEEDS, UNBUILT
+from conformance.contract.operations import response_problems
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.exchanges import ExchangeRecord
@@ -39,12 +41,15 @@ class _Row:
     follows: list[_Row] = field(default_factory=list)
 
     @property
-    def order(self) -> tuple[bool, bool, bool, bool, int, bool]:
+    def order(self) -> tuple[bool, bool, bool, bool, int, int]:
         """The most severe first: required before implied, new before known, causes before what may follow,
-        wide before narrow, the form of answers before what checks find in them."""
+        wide before narrow, the form of answers before what checks find in them, and what fills lists before
+        what they show."""
         worst, level = self.rule in (WORST, UNBUILT), ALL_RULES[self.rule].level
         severity = not worst, level is not Level.REQUIRED, self.known, bool(self.follows)
-        return *severity, -len(self.cells), not self.rule.startswith("format.")
+        area = self.rule.partition(".")[0]
+        form = area == "format" or (area == "list" and self.rule in INVARIANTS)
+        return *severity, -len(self.cells), 0 if form else 2 if area == "list" else 1
 
     def on(self, operation: str, looked: Collection[tuple[str, str]]) -> list[Violation]:
         """Its violations on an operation, or on others where the run, as a quick one, did not look there;
@@ -103,15 +108,19 @@ def _behind(
     as one of its cell that got the same."""
     behind: dict[_Row, None] = {}
     for operation, violations in row.cells.items():
-        others = {other: other.on(operation, looked) for other in rows if other.known == row.known}
         proven = {each.got for each in violations if each.exchanges}
         for violation in violations:
             if not violation.exchanges and violation.got in proven:
                 continue
+            sent_to = _sent_to(row.rule, violation, exchanges) or operation
+            others = {each: each.on(sent_to, looked) for each in rows if each.known == row.known}
+            forms = _broken_forms(violation, exchanges)
+            forms = set() if row.rule in forms else forms
             explains = (
                 other
                 for other, cells in others.items()
-                if not row.leads_to(other) and _explains(other.rule, cells, row, violation, exchanges)
+                if not row.leads_to(other)
+                and (other.rule in forms or _explains(other.rule, cells, row, violation, exchanges))
             )
             if (other := next(explains, None)) is None:
                 return []
@@ -119,16 +128,41 @@ def _behind(
     return list(behind)
 
 
+def _sent_to(rule: str, violation: Violation, exchanges: Exchanges) -> str | None:
+    """The operation to which what an answer shows was sent, the last of its evidence; None if unknown."""
+    sender = exchanges.get(violation.exchanges[-1]) if violation.exchanges[1:] else None
+    return sender.operation if sender and rule in INVARIANTS else None
+
+
+def _broken_forms(violation: Violation, exchanges: Exchanges) -> set[str]:
+    """The required rules on the form of a member that a violation is about, which its answer breaks."""
+    wrong = wrong_exchange(violation, exchanges)
+    if wrong is None or wrong.operation is None or not wrong.status or wrong.status >= 300:
+        return set()
+    try:
+        document = json.loads(wrong.response_body.text or "")
+    except (ValueError, RecursionError):
+        return set()
+    words = {*re.findall(r"\w+", violation.expected)}
+    return {
+        each.rule
+        for each in response_problems(wrong.operation, document)
+        if each.pointer.rpartition("/")[2] in words and ALL_RULES[each.rule].level is Level.REQUIRED
+    }
+
+
 def _explains(
     rule: str, violations: Sequence[Violation], row: _Row, violation: Violation, exchanges: Exchanges
 ) -> bool:
     """True if a violation has the exchange of one of another rule that it is said to follow from, or its
     symptom."""
+    wrong = wrong_exchange(violation, exchanges)
     if row.rule in INVARIANTS and any(
-        each.refusal and {*violation.exchanges[:1]} & {*each.exchanges[:1]} and _accepted(each, exchanges)
+        {*violation.exchanges} & {*each.exchanges[:1]} or _same_error(wrong, wrong_exchange(each, exchanges))
         for each in violations
+        if rule not in INVARIANTS and each.refusal and _accepted(each, exchanges)
     ):
-        # The answer would be none if the request had been refused, as it must.
+        # The answer, or what it shows, would not be there if the request had been refused, as it must.
         return True
     symptom = _symptom(row.rule, violation, exchanges)
     said = rule in ALL_RULES[row.rule].follows
@@ -139,8 +173,8 @@ def _explains(
     of_signatures = row.rule.startswith("auth.") and not said
     if of_signatures and violation.acceptance:
         return False
-    # The form of an answer follows from a probe in the probe's own answer only.
-    of_form = row.rule in INVARIANTS and rule not in INVARIANTS
+    # The form of an answer follows from a probe in the probe's own answer only, or in what that sent.
+    of_form = row.rule in INVARIANTS and rule not in INVARIANTS and not violation.refusal
     symptoms = set() if of_form or not symptom else {symptom}
     if said and symptom == "2xx":
         # Of what is signed over something else, the right signature is refused, and that one passes.
@@ -150,6 +184,13 @@ def _explains(
         for each in violations
         if not of_signatures or each.acceptance
     )
+
+
+def _same_error(one: ExchangeRecord | None, other: ExchangeRecord | None) -> bool:
+    """True if two answers name the same error, with the same status."""
+    if one is None or other is None or one.status != other.status:
+        return False
+    return "" != error_code(one) == error_code(other)
 
 
 def _accepted(violation: Violation, exchanges: Exchanges) -> bool:

@@ -32,6 +32,8 @@ class Common:
         self.nonces = Nonces()
         #: Organizations and idempotency keys that were accepted: a replay is as old as its original.
         self.keys: set[tuple[str, str]] = set()
+        #: Values against the contract that were sent and shown, as JSON, with the exchange that sent each.
+        self.invalid: dict[str, int] = {}
         #: The exchanges of each run by number.
         self.records: list[dict[int, Exchange]] = []
         #: Operation -> repetitions of checks in a row that could not judge either.
@@ -41,6 +43,6 @@ class Common:
         """Copies it without values, exchanges and failed waits."""
         other = Common(target, self.budget)
         other.lag, other.created, other.nonces = self.lag.renewed(), self.created, self.nonces
-        other.keys = self.keys
+        other.keys, other.invalid = self.keys, self.invalid
         other.vacant = VacantAccounts(self.created)
         return other

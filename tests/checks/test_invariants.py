@@ -13,6 +13,7 @@ from conformance.fuzz.examples import Examples
 from conformance.judge.invariants import ENOUGH, LOST, Invariants, telling_secrets, too_many_lost
 from conformance.judge.verdicts import Verdict
 from conformance.target.file import build
+from conformance.wire.messages import to_json
 from conformance.world.lane import Lane
 from tests.support.runs import run_on
 
@@ -131,3 +132,33 @@ def test_a_body_that_is_no_json_and_was_taken_ends_no_later_check() -> None:
     check = load_checks()["test_list_contents.test_elements_with_children_are_counted_once"]
     cells, _ = run_check(check, "listPayoutDestinations", lane)
     assert {cell.verdict for cell in cells} == {Verdict.PASSED}
+
+
+def test_a_malformed_id_does_not_silence_a_foreign_one_beside_it(lane: Lane) -> None:
+    other, fixture = lane.account(fresh=True), lane.account(fresh=True)
+    foreign = other.create("createWallet")
+    answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
+    document = {**answer.document, "items": [{"id": "x-1"}, foreign.document]}
+    lane.invariants.inspect(replace(answer, response_body=to_json(document), _read=None))
+    [violation] = lane.invariants.tallies["tenancy.isolation", "listWallets"].violations
+    assert violation.got == f'id "{foreign.get("id")}", of another account'
+    assert violation.exchanges == (answer.number, foreign.number)
+
+
+def test_an_invalid_value_that_a_request_sent_had_to_be_refused(lane: Lane) -> None:
+    """In the answer to that request, and in later answers that show it."""
+    fixture = lane.account(fresh=True)
+    long = fixture.create("createWallet")
+    call = long.call.with_field("label", "x" * 256)
+    shown = {**long.document, "label": "x" * 256}
+    sent = replace(long, number=998, call=call, response_body=to_json(shown), _read=None)
+    read = lane.send(fixture.client, fixture.call("listWallets"), "a list")
+    later = replace(read, response_body=to_json({**read.document, "items": [shown]}), _read=None)
+    unsent = replace(long, number=999, response_body=to_json({**shown, "label": "y" * 257}), _read=None)
+    for answer in (sent, later, unsent):
+        lane.invariants.inspect(answer)
+    tallies = lane.invariants.tallies
+    first, other = tallies["format.fields", "createWallet"].violations
+    [listed] = tallies["list.item-fields", "listWallets"].violations
+    assert (first.refusal, listed.refusal, other.refusal) == (True, True, False)
+    assert listed.exchanges == (read.number, 998)

@@ -80,7 +80,7 @@ def test_the_form_of_an_answer_follows_from_a_probe_in_its_own_answer_only() -> 
 
 
 def test_the_form_of_an_answer_to_a_request_that_must_be_refused_follows_from_its_acceptance() -> None:
-    probe, form = "fields.amount", "format.money"
+    probe, form = "fields.required", "format.money"
     for refusal, number, status, follows_it in (
         (True, 1, 201, True),
         # Another answer; no answer of that kind; a rule that says nothing of refusals.

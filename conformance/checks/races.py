@@ -12,8 +12,8 @@ from itertools import pairwise
 from conformance.checks.check import Check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.side_effects import UNDISTURBED
-from conformance.judge.conservation import below_cents, in_parts
-from conformance.judge.effects import EXACT, amounts, movement, sent_amount
+from conformance.judge.conservation import in_parts
+from conformance.judge.effects import EXACT, amounts, below_cents, movement, sent_amount
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.checks.check import Check, CheckDefinition, R, Steps
+from conformance.checks.side_effects import UNDISTURBED
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Rule
 from conformance.judge.cells import Cell
@@ -38,14 +39,16 @@ def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
 def steps_of(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[int]]]:
     """The steps of a check on an operation, with the result as `run_check` returns it. One that could not
     judge a rule since a request was refused or limited is repeated, alone in new accounts: a place may be
-    full, what stands in it disabled, or the server busy. A few times for each operation without success, as
-    a server may never accept it."""
+    full, what stands in it disabled, or the server busy. So is one that could not tell payments from those of
+    others, with ten-thousandths where the server takes these. A few times for each operation without success,
+    as a server may never accept it."""
     cells, sent = yield from _steps(check, operation, lane)
     vain = lane.common.in_vain
     gaps = [cell for cell in cells if _hindered(lane, cell)]
     if not gaps or check.last or (check.waits and check.deep) or vain[operation] >= IN_VAIN:
         return cells, sent
     alone = lane.alone()
+    alone.samples.in_parts = operation in lane.common.in_parts
     again, more = yield from _steps(check, operation, alone)
     lane.include(alone)
     hindered = {cell.key for cell in gaps}
@@ -60,9 +63,12 @@ def steps_of(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[
 
 
 def _hindered(lane: Lane, cell: Cell) -> bool:
-    """True if a cell is inconclusive as a request was refused or limited, and no broken rule is behind it."""
+    """True if a cell is inconclusive as a request was refused or limited, or as others moved balances, and no
+    broken rule is behind it."""
     if cell.verdict is not Verdict.INCONCLUSIVE or not cell.unclear or cell.unclear[0].cause:
         return False
+    if any(why.remedy == UNDISTURBED for why in cell.unclear):
+        return cell.operation in lane.common.in_parts
     exchanges = map(lane.exchange, cell.exchanges)
     return any(
         each.throttled or (each.refused and not each.refused_authentication) for each in exchanges if each

@@ -23,13 +23,14 @@ from typing import Self
 from conformance.checks.check import Check
 from conformance.checks.watched import Snapshot, hidden, kind_of, unseen
 from conformance.judge import effects
-from conformance.judge.effects import Effect
+from conformance.judge.effects import Effect, below_cents
 from conformance.judge.outcomes import unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.calls import call, quoted
 from conformance.world.corpora.amounts import respelled
 from conformance.world.lane import Fixture, Lane
+from conformance.world.payments import takes_parts
 
 UNTOUCHED = "refusal.changes-nothing"
 
@@ -83,6 +84,8 @@ class SideEffects:
         self.before: Snapshot | Inconclusive = unseen("no snapshot was taken before the requests")
         #: The last snapshot since then.
         self.after: Snapshot | None = None
+        #: True if whole cents that requests may move were not told from those of others.
+        self._hidden = False
 
     @property
     def accepted(self) -> set[str]:
@@ -131,6 +134,9 @@ class SideEffects:
             self.at.expect(rule, expected, looked.effect.text, *proof)
         else:
             self.at.expect(rule, expected, "", *looked.after.looks, *looked.before.looks, *sent)
+            if self._hidden:
+                reason = f"whole cents that {what} may take are not told from those that others pay"
+                self.at.unclear(rule, reason, remedy=UNDISTURBED, choice=True)
 
     def _looked(self, sent: Sequence[Exchange], again: Again | None, of_refusals: bool) -> Round:
         """The round of requests that were sent, confirmed where its effect is doubtful. Raises
@@ -193,12 +199,18 @@ class SideEffects:
         def recurs() -> bool:
             begun = time.monotonic()
             same = repeat().effect.signature == first.effect.signature
-            return same and not self._pause(time.monotonic() - begun)
+            return same and not self._pause(time.monotonic() - begun).effect
 
         if self.watched.money:
-            # What the run itself pays meanwhile would be taken for an effect, or hide one.
-            with self.lane.payers.alone():
-                return self._followed(repeat)
+            try:
+                # What the run itself pays meanwhile would be taken for an effect, or hide one.
+                with self.lane.payers.alone():
+                    return self._followed(repeat)
+            except Inconclusive:
+                # Not while others wait for this one: they may be about to find the same.
+                if takes_parts(self.lane, self.watched.operation):
+                    self.lane.common.in_parts.add(self.watched.operation)
+                raise
         return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
 
     def _repeated(self, again: Again, of_refusals: bool) -> Round:
@@ -224,13 +236,21 @@ class SideEffects:
             last = repeat()
             if not last.effect:
                 return last
-            beside = self._pause(time.monotonic() - begun)
+            pause = self._pause(time.monotonic() - begun)
+            beside = pause.effect
             if beside.signature == last.effect.signature:
                 return replace(last, effect=Effect())
             amounts = [each for sent in last.sent if (each := effects.asked_amount(sent.call)) is not None]
             # First the one that differs in each repetition.
             amounts.sort(key=amounts.count, reverse=True)
-            moves = effects.multiples(last.effect, amounts) - effects.multiples(beside, amounts)
+            if self.lane.samples.in_parts:
+                parts, of_others = self._parts(last), self._parts(pause)
+                if not parts and not of_others:
+                    self._hidden = not amounts or not all(map(below_cents, amounts))
+                    return replace(last, effect=Effect())
+                moves = set() if of_others else effects.multiples_in_parts(parts, amounts)
+            else:
+                moves = effects.multiples(last.effect, amounts) - effects.multiples(beside, amounts)
             if not asked.isdisjoint(amounts[:1]):
                 moves = {move for move in moves if not (move.times and move.fee)}
             asked.update(amounts[:1])
@@ -246,6 +266,11 @@ class SideEffects:
                 # Payments of before may show late.
                 time.sleep(self.lane.lag.within / 2 ** (MOST_SPOILT + 1 - spoilt))
         raise AssertionError("no end of the repetitions")
+
+    def _parts(self, between: Round) -> effects.Money:
+        """What balances move by between two snapshots beyond whole cents, which others move."""
+        moved = effects.changes(self.watched.operation, between.before.state, between.after.state)
+        return {member: part for member, by in moved.items() if (part := below_cents(by))}
 
     def _disables(self, sent: Sequence[Exchange]) -> bool:
         """True if the requests, sent to a new beneficiary, disable that."""
@@ -263,11 +288,11 @@ class SideEffects:
         disabled: bool = look.get("status") == "disabled"
         return disabled
 
-    def _pause(self, seconds: float) -> Effect:
-        """Returns the effect of a pause, of so many seconds at most. Raises Inconclusive."""
+    def _pause(self, seconds: float) -> Round:
+        """Returns a pause, of so many seconds at most, with its effect. Raises Inconclusive."""
         self.start()
         time.sleep(min(seconds, _LONGEST_PAUSE))
-        return self.round().effect
+        return self.round()
 
 
 def anew(lane: Lane, calls: Sequence[Call]) -> list[Call]:

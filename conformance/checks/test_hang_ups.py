@@ -26,8 +26,8 @@ from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
-from conformance.judge.conservation import below_cents, taken
-from conformance.judge.effects import EXACT, sent_amount
+from conformance.judge.conservation import taken
+from conformance.judge.effects import EXACT, below_cents, sent_amount
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk

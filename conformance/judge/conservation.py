@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import combinations
 
 from conformance.contract.traits import TRAITS
-from conformance.judge.effects import EXACT, amounts, movement, sent_amount
+from conformance.judge.effects import EXACT, amounts, below_cents, movement, sent_amount
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.client import NOT_SIMULTANEOUS, simultaneous
@@ -27,8 +27,8 @@ SINGLE, TOGETHER = 8, 4
 #: Exchanges of a round: a read, the sequential payouts, a read, the simultaneous ones, a read.
 ROUND = SINGLE + TOGETHER + 3
 
-#: What others move the balance by, a multiple of it, and the ten-thousandths of a round's payouts.
-CENT, PARTS = Decimal("0.01"), (*(3,) * SINGLE, *(1, 2, 4, 8))
+#: The ten-thousandths of a round's payouts.
+PARTS = (*(3,) * SINGLE, *(1, 2, 4, 8))
 
 #: Rounds with lost amounts that make a violation: refunds, a third of which are of simultaneous payouts, look
 #: like that in 1 of 243 runs.
@@ -76,11 +76,6 @@ def in_parts(payment: Call, number: int = 0) -> Call:
         return payment
     more = Decimal(PARTS[number]).scaleb(-4)
     return payment.with_field("amount", format(EXACT.add(amount, more), "f"))
-
-
-def below_cents(amount: Decimal) -> Decimal:
-    """What an amount is above the next lower whole cent."""
-    return EXACT.remainder(EXACT.add(EXACT.remainder(amount, CENT), CENT), CENT)
 
 
 def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:

@@ -36,6 +36,9 @@ _PASSED_ON = MOVING | {"is_default"}
 #: Arithmetic without rounding or exceptions.
 EXACT = Context(prec=500, traps=[])
 
+#: What others move balances by, a multiple of it.
+CENT = Decimal("0.01")
+
 #: The least part of an amount that counts: with it, amounts of up to 400 digits are added without rounding.
 _LEAST = Decimal("1E-90")
 
@@ -186,13 +189,17 @@ def in_balances(operation: str, before: Money, after: Money) -> Effect:
 
 def movement(operation: str, before: Money, after: Money) -> Money:
     """Change of each amount that has the sign of the operation's."""
-    moved: Money = {}
-    for (currency, member), now in after.items():
-        change = EXACT.subtract(now, before.get((currency, member), Decimal(0)))
-        change = EXACT.multiply(change, Decimal(TRAITS[operation].moves_money.get(member, 0)))
-        if change > 0:
-            moved[currency, member] = change
-    return moved
+    return {member: change for member, change in changes(operation, before, after).items() if change > 0}
+
+
+def changes(operation: str, before: Money, after: Money) -> Money:
+    """Change of each amount that the operation moves, positive where it has the sign of the operation's."""
+    signs = TRAITS[operation].moves_money
+    return {
+        key: EXACT.multiply(EXACT.subtract(now, before.get(key, Decimal(0))), Decimal(signs[key[1]]))
+        for key, now in after.items()
+        if key[1] in signs
+    }
 
 
 class Move(NamedTuple):
@@ -216,6 +223,22 @@ def multiples(effect: Effect, amounts: Sequence[Decimal]) -> set[Move]:
         for times in range(_TIMES_EACH * len(amounts) + 1)
         if (fee := EXACT.subtract(moved, EXACT.multiply(first, Decimal(times)))) >= 0
     }
+
+
+def multiples_in_parts(parts: Money, amounts: Sequence[Decimal]) -> set[Move]:
+    """Movements of money by multiples of the first amount that requests ask for, or by another amount alone,
+    where others move whole cents: `parts` is what is moved beyond these."""
+    return {Move(member, 0, part) for member, part in parts.items()} | {
+        Move(member, times, Decimal(0))
+        for member, part in parts.items()
+        for times in range(1, _TIMES_EACH * len(amounts) + 1)
+        if below_cents(EXACT.multiply(amounts[0], Decimal(times))) == part
+    }
+
+
+def below_cents(amount: Decimal) -> Decimal:
+    """What an amount is above the next lower whole cent."""
+    return EXACT.remainder(EXACT.add(EXACT.remainder(amount, CENT), CENT), CENT)
 
 
 def plain(value: Any) -> Decimal | None:

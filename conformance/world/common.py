@@ -36,6 +36,8 @@ class Common:
         self.invalid: dict[str, int] = {}
         #: The exchanges of each run by number.
         self.records: list[dict[int, Exchange]] = []
+        #: Payments that balances show among those of others by their ten-thousandths, which the server takes.
+        self.in_parts: set[str] = set()
         #: Operation -> repetitions of checks in a row that could not judge either.
         self.in_vain = Counter[str]()
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from conformance.contract.fields import FREE_LENGTH, FREE_TEXT, Field, request_fields
 from conformance.contract.traits import SAMPLE_OPERATIONS, TRAITS
-from conformance.judge.effects import plain
+from conformance.judge.effects import EXACT, plain
 from conformance.target.file import Target
 from conformance.wire.forms import letters
 from conformance.wire.messages import MISSING
@@ -211,6 +211,9 @@ def _above(amount: str) -> list[Decimal]:
     return [base + unit * step for step in drawn if (units + step) % 5 and (units + step) % 100 < 98]
 
 
+#: Ten-thousandths of which no two multiples of less than a hundred are alike but for whole cents.
+_PARTS = [Decimal(part).scaleb(-4) for part in range(1, 100) if part % 2 and part % 5]
+
 #: Shared by the workers of a process, as they may test one server at the same time.
 _UNUSUAL = Amounts()
 
@@ -220,6 +223,8 @@ class Samples:
 
     def __init__(self, target: Target) -> None:
         self._over = target.samples
+        #: True if amounts have ten-thousandths, by which payments are told from those of others.
+        self.in_parts = False
 
     def _overridden(self, kind: str, body: Body) -> Body:
         """Completes a body by further plain texts, and overrides it by the target file; its amount and pairs
@@ -309,9 +314,12 @@ class Samples:
         return [body] if body["currency"] == "USD" else [body, {**body, "currency": "USD"}]
 
     def amount(self, operation: str) -> str:
-        """An unusual amount of a payout or payin: see `Amounts`."""
+        """An unusual amount of a payout or payin: see `Amounts`; with ten-thousandths if `in_parts`."""
         kind, usual = {"createPayout": ("payout", "1.00"), "createPayin": ("payin", "10.00")}[operation]
-        return _UNUSUAL.next(str(self.over(kind).get("amount", usual)))
+        amount = _UNUSUAL.next(str(self.over(kind).get("amount", usual)))
+        if not self.in_parts or plain(amount) is None:
+            return amount
+        return format(EXACT.add(Decimal(amount), secrets.choice(_PARTS)), "f")
 
     def payout(self, beneficiary_id: str, destination_id: str, currency: str) -> Body:
         body = {

@@ -19,8 +19,10 @@ from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
+from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
+from conformance.reference.store import Answer
 from conformance.world.lag import LONGEST
 from conformance.world.lane import Lane
 from conformance.world.samples import Samples
@@ -243,6 +245,68 @@ class OthersPayAtFirst(OthersPay):
 
 def test_a_disturbed_round_is_repeated_after_a_wait() -> None:
     assert raced(OthersPayAtFirst()).verdict is Verdict.PASSED
+
+
+# ---------------------------------------------------------------------- effects among what others pay
+
+
+def take(ctx: Context) -> None:
+    """Takes the amount of a payout from each balance of its account."""
+    account = ctx.params["account_id"]
+    for balance in ctx.store.balances(account):
+        left = EXACT.subtract(Decimal(balance.available), asked(ctx))
+        ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
+
+
+class PaysAgain(Behaviour):
+    """A repeated key pays again, and is answered by the original response."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        if ctx.operation == "createPayout":
+            take(ctx)
+        return super().replayed(ctx, answer)
+
+
+class TakesWhatItRefuses(Behaviour):
+    """A payout that is refused for its key takes its amount."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "invalid_idempotency_key" and ctx.operation == "createPayout":
+            take(ctx)
+
+
+#: Check and rule, and a server that breaks it.
+AMONG_OTHERS = [
+    ("test_idempotency.test_replay", "idempotency.replay", PaysAgain),
+    ("test_idempotency.test_replay_after_change", "idempotency.replay-after-change", PaysAgain),
+    ("test_idempotency_keys.test_invalid_key", UNTOUCHED, TakesWhatItRefuses),
+]
+
+
+@pytest.mark.parametrize(("name", "rule", "mistake"), AMONG_OTHERS)
+def test_effects_are_told_from_what_others_pay_by_their_last_digits(
+    name: str, rule: str, mistake: type[Behaviour]
+) -> None:
+    right, wrong = (
+        judged(run_on(each), name, rule=rule) for each in (OthersPay(), compose(mistake, OthersPay))
+    )
+    assert right.verdict is Verdict.PASSED, right.summary
+    assert wrong.verdict is Verdict.FAILED, wrong.summary
+
+
+def test_whole_cents_that_others_may_have_paid_are_said_beside_the_pass() -> None:
+    cell = judged(run_on(OthersPay()), "test_fields.test_required_field_of_another_type")
+    assert cell.verdict is Verdict.PASSED and "whole cents that" in cell.summary, cell.summary
+
+
+@pytest.mark.parametrize("behaviour", [InCents, InTenThousandths])
+@pytest.mark.parametrize(("name", "rule", "mistake"), AMONG_OTHERS)
+def test_what_no_digit_tells_from_what_others_pay_is_inconclusive(
+    name: str, rule: str, mistake: type[Behaviour], behaviour: type[Behaviour]
+) -> None:
+    for each in (behaviour(), compose(mistake, behaviour)):
+        cell = judged(run_on(each), name, rule=rule)
+        assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, UNDISTURBED)
 
 
 # ---------------------------------------------------------------------- balances of an account

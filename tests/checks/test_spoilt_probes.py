@@ -53,10 +53,10 @@ WALLETS = ("test_races.test_one_wallet", "createWallet", "wallet.race")
 
 def test_a_look_at_money_that_others_spoil_is_inconclusive_though_another_probe_held() -> None:
     again = "A repeated request is answered with the original response, and performed again"
-    cell = judged(faulty(again, "createPayout", OthersPay), *REPLAY)
+    cell = judged(faulty(again, "createPayout", InCents), *REPLAY)
     assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, UNDISTURBED)
     assert cell.looks, "else nothing was judged beside it"
-    assert judged(faulty(again, "createPayout"), *REPLAY).verdict is Verdict.FAILED
+    assert judged(faulty(again, "createPayout", OthersPay), *REPLAY).verdict is Verdict.FAILED
 
 
 def test_wallets_are_looked_for_until_they_show() -> None:

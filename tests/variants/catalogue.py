@@ -180,8 +180,6 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "pair once": {"unreached": ("createWallet", "listWallets")},
     "policies": {"unreached": ("disableBeneficiary",)},
     "few of each": {"unreached": ("createPayout",)},
-    # Others move its balances at each look.
-    "others pay": {"unreached": ("createPayout",)},
     "very late": {"change": within_ten_seconds},
     "vetted payees": {"change": payee, "fill": vetted_payee},
     "payment network": {"wrap": MethodsNotImplemented},

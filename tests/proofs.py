@@ -9,12 +9,14 @@ from __future__ import annotations
 import fnmatch
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import pytest
 
-One = TypeVar("One")
+from tests.support.programs import Program
+
+Kind = TypeVar("Kind", bound=Program)
 
 #: Maximum average number of unrelated rules that a report may name as causes of a fault.
 MOST_OTHERS = 2.0
@@ -29,7 +31,7 @@ _OTHERS = (
 OPTIONS: dict[str, tuple[Any, str]] = {
     "every": (False, "all programs that other options leave: not the self-tests' sample of them"),
     "sample": (0, "so many of them, drawn by --seed"),
-    "kind": ("", "faults: only those whose sentence contains this text"),
+    "kind": ("", "only programs whose sentence or name contains this text"),
     "each-kind": (
         False,
         "faults: each kind on one operation; of a mistake that is repeated in fields, one for each field of "
@@ -37,7 +39,6 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     ),
     "but-tested": (False, "faults: without those that the self-tests catch"),
     "all-checks": (False, "faults: all checks, which takes seconds, instead of those of the rule"),
-    "variant": ("", "variants: only servers whose name contains this text"),
     "part": ("", "variants: only generated parts whose name contains this text"),
     "seeds": (1, "variants: so many seeds, from --seed, of drawn servers and generated parts"),
     "examples": (10, "variants: generated cases of each part"),
@@ -78,12 +79,24 @@ def selects(config: pytest.Config, rule: str, operation: str = "") -> bool:
     )
 
 
-def sampled(config: pytest.Config, those: Sequence[One]) -> list[One]:
-    """Returns as many as --sample says, or all. Raises UsageError if there is none."""
-    if config.option.every and not those:
+def selected(config: pytest.Config, programs: Iterable[Kind]) -> list[Kind]:
+    """Returns the programs that --kind selects and, of those that break rules, --rule and --operation."""
+    return [
+        program
+        for program in programs
+        if config.option.kind in program.name
+        and (not program.rules or any(selects(config, rule, program.operation) for rule in program.rules))
+    ]
+
+
+def parametrize(metafunc: pytest.Metafunc, programs: Sequence[Program]) -> None:
+    """Runs a test on as many of the programs as --sample says, or all. Raises UsageError for none."""
+    option = metafunc.config.option
+    if option.every and not programs:
         raise pytest.UsageError("The options leave nothing to prove.")
-    number = config.option.sample or len(those)
-    return random.Random(first_seed(config)).sample(those, min(number, len(those)))
+    number = min(option.sample or len(programs), len(programs))
+    chosen = random.Random(first_seed(metafunc.config)).sample(programs, number)
+    metafunc.parametrize("program", chosen, ids=str)
 
 
 # ---------------------------------------------------------------------- what it came to
@@ -115,4 +128,4 @@ class Came:
         if self.others:
             terminalreporter.line(_OTHERS)
         counts = ", ".join(f"{number} {name}" for name, number in self.counts.items())
-        terminalreporter.line(f"{self.programs} programs: {counts}")
+        terminalreporter.line(f"{self.programs} programs{counts and f': {counts}'}")

@@ -19,7 +19,7 @@ from tests.faults.catalogue import Fault, load
 from tests.faults.chosen import each_cell, each_kind
 from tests.faults.harness import catch, judge, run_on_fault
 from tests.faults.members import bugs, opened
-from tests.proofs import sampled, selects
+from tests.proofs import parametrize, selected
 from tests.support.running import ROOT
 
 pytestmark = pytest.mark.usefixtures("quiet", "no_waiting")
@@ -30,22 +30,18 @@ def chosen(config: pytest.Config) -> list[Fault]:
     option, tested = config.option, [*each_cell().values()]
     if not option.every:
         return tested
-    faults = [
-        fault
-        # The processes of pytest-xdist must collect them in one order, and some rows are made of sets.
-        for fault in sorted(load(), key=lambda fault: fault.id)
-        if selects(config, fault.rule, fault.operation) and option.kind in fault.kind
-    ]
+    # The processes of pytest-xdist must collect them in one order, and some rows are made of sets.
+    faults = selected(config, sorted(load(), key=lambda fault: fault.id))
     without = tested if option.but_tested else []
     if option.each_kind:
         faults = each_kind(faults, without)
     names = {fault.id for fault in without}
-    return sampled(config, [fault for fault in faults if fault.id not in names])
+    return [fault for fault in faults if fault.id not in names]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "program" in metafunc.fixturenames:
-        metafunc.parametrize("program", chosen(metafunc.config), ids=lambda fault: fault.id)
+        parametrize(metafunc, chosen(metafunc.config))
 
 
 def test_a_fault_is_caught(
@@ -89,7 +85,7 @@ def test_the_rule_has_a_fault_on_each_operation(rule: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
-    [bug for bug in bugs() if (bug.operation, bug.description, bug.member) in opened()],
+    [bug for bug in bugs() if (bug.operation, bug.sentence, bug.member) in opened()],
     ids=lambda fault: fault.id,
 )
 def test_what_is_open_is_caught_by_no_check(fault: Fault) -> None:
@@ -97,7 +93,7 @@ def test_what_is_open_is_caught_by_no_check(fault: Fault) -> None:
 
 
 def test_only_servers_are_open() -> None:
-    assert opened().keys() <= {(bug.operation, bug.description, bug.member) for bug in bugs()}
+    assert opened().keys() <= {(bug.operation, bug.sentence, bug.member) for bug in bugs()}
 
 
 JUDGING = [

@@ -44,7 +44,7 @@ def test_every_fault_has_a_name_of_its_own_and_says_what_is_wrong() -> None:
     names = [fault.id for fault in load()]
     assert len(names) == len(set(names))
     for fault in load():
-        assert fault.description.endswith("."), fault.id
+        assert fault.sentence.endswith("."), fault.id
         assert set(fault.also) <= set(RULES), fault.id
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import pytest
 
@@ -17,55 +17,55 @@ from conformance.contract.rules import RULES, Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.plugin.selection import quick
 from conformance.reference.behaviour import Behaviour
-from tests.proofs import first_seed, sampled, selects
+from tests.proofs import first_seed, parametrize, selected, selects
+from tests.support.programs import Program
 from tests.variants.catalogue import VARIANTS
-from tests.variants.choice import ANSWERED, CHOICES
+from tests.variants.choice import choice
 from tests.variants.drawn import drawn
 from tests.variants.judging import judge, parts
 from tests.variants.variant import Variant
 
 
-class Judging(NamedTuple):
-    """What a server is judged by: the fixed checks, or a part of generated requests, by `exploration` and
-    `part`, with a seed."""
+@dataclass(frozen=True)
+class Judging(Program):
+    """A server, and what it is judged by: the fixed checks, or a part of generated requests, by `exploration`
+    and `part`, with a seed."""
 
-    server: str
-    exploration: str
-    part: str
-    seed: int
+    exploration: str = ""
+    part: str = ""
+    seed: int = 1
 
-    def __str__(self) -> str:
-        return " ".join(map(str, filter(None, self)))
+    @property
+    def id(self) -> str:
+        return " ".join(filter(None, (self.name, self.exploration, self.part, str(self.seed))))
 
     @property
     def variant(self) -> Variant:
-        word, _, number = self.server.partition(" ")
+        word, _, number = self.name.partition(" ")
         if word == "drawn":
             return drawn(int(number))
-        return next(variant for variant in VARIANTS if variant.name == self.server)
+        return next(variant for variant in VARIANTS if variant.name == self.name)
 
 
 def chosen(config: pytest.Config) -> Iterator[Judging]:
     """Yields what the options select, by default the checks of one drawn server."""
     option, first = config.option, first_seed(config)
     if not option.every:
-        yield Judging("drawn 1", "", "", 1)
+        yield Judging((), "", "drawn 1", "", Behaviour)
         return
     for seed in range(first, first + option.seeds):
         for name in (*(variant.name for variant in VARIANTS), f"drawn {seed}"):
             # The fixed checks do not depend on the seed.
             if not option.no_checks and (seed == first or name.startswith("drawn")):
-                yield Judging(name, "", "", seed)
+                yield Judging((), "", name, "", Behaviour, seed=seed)
             for exploration, part in [] if option.only_checks or option.conformance_rule else parts():
                 if option.part in f"{exploration} {part}":
-                    yield Judging(name, exploration, part, seed)
+                    yield Judging((), "", name, "", Behaviour, exploration, part, seed)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "program" in metafunc.fixturenames:
-        config = metafunc.config
-        programs = [each for each in chosen(config) if config.option.variant in each.server]
-        metafunc.parametrize("program", sampled(config, programs), ids=str)
+        parametrize(metafunc, selected(metafunc.config, chosen(metafunc.config)))
 
 
 def test_a_conforming_server_is_not_blamed(
@@ -108,20 +108,22 @@ def test_quick_run_judges_each_required_rule_that_a_server_lets_it(variant: Vari
 def test_every_open_rule_is_answered_in_two_ways() -> None:
     """The reference server gives one of the answers, a variant's choice the other."""
     open_rules = {rule.id for rule in RULES.values() if rule.level is Level.OPEN}
+    answered = {rule for program in choice.values() for rule in program.rules}
+    assert {RULES[rule].level for rule in answered} == {Level.OPEN, Level.IMPLIED}
     # Undocumented paths and methods are answered before any behaviour is asked; see PlainNotFound.
-    assert open_rules - set(ANSWERED) == {"http.undocumented-path", "http.undocumented-method"}
+    assert open_rules - answered == {"http.undocumented-path", "http.undocumented-method"}
 
 
 def test_every_choice_is_made_by_a_variant() -> None:
-    made = {choice.__name__ for variant in VARIANTS for choice in variant.choices}
-    assert set(CHOICES) - made == set()
+    made = {mixin.__name__ for variant in VARIANTS for mixin in variant.choices}
+    assert choice.keys() - made == set()
 
 
 def test_choices_keep_their_own_state() -> None:
     """Two choices with an attribute of the same name would overwrite each other's state in one server."""
     owners: dict[str, type] = {}
-    for choice in CHOICES.values():
-        for mixin in reversed(choice.__mro__):
+    for program in choice.values():
+        for mixin in reversed(program.base.__mro__):
             if issubclass(Behaviour, mixin):
                 continue
             made = vars(mixin)["__init__"].__code__.co_names if "__init__" in vars(mixin) else ()

@@ -32,7 +32,7 @@ class LowerCaseNonces(Behaviour):
 def sorted_query() -> Behaviour:
     """Returns a server that computes the signature over the sorted query."""
     kind = "The signature is computed over another form of the query than the one that was sent: sorted"
-    return next(each for each in load() if each.kind == kind and each.operation == "listWallets").make()
+    return next(each for each in load() if each.name == kind and each.operation == "listWallets").make()
 
 
 @pytest.mark.parametrize(

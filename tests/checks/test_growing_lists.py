@@ -51,8 +51,8 @@ FAULTS = (
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_are_caught_in_furnished_accounts(name: str) -> None:
     fault = by_id()[name]
-    behaviour = type("Furnished", (fault.behaviour, accounts_furnished), {})
-    assert catch(replace(fault, behaviour=behaviour)).shows(fault)
+    behaviour = type("Furnished", (fault.base, accounts_furnished), {})
+    assert catch(replace(fault, base=behaviour)).shows(fault)
 
 
 # ---------------------------------------------------------------------- crowded customer
@@ -133,14 +133,14 @@ GROWING = (
 @pytest.mark.parametrize("kind", GROWING)
 def test_totals_and_last_pages_are_judged_while_others_add(kind: str) -> None:
     fault = by_id()[f"list.walk[listAccounts]: {kind}"]
-    behaviour = type("Busy", (fault.behaviour, OtherClients), {})
-    assert catch(replace(fault, behaviour=behaviour)).shows(fault)
+    behaviour = type("Busy", (fault.base, OtherClients), {})
+    assert catch(replace(fault, base=behaviour)).shows(fault)
 
 
 def test_a_last_page_that_others_fill_each_time_is_inconclusive() -> None:
     fault = by_id()[f"list.walk[listAccounts]: {GROWING[-1]}"]
-    behaviour = type("Busier", (fault.behaviour, OtherClients), {"created_every": 3})
-    outcome = catch(replace(fault, behaviour=behaviour))
+    behaviour = type("Busier", (fault.base, OtherClients), {"created_every": 3})
+    outcome = catch(replace(fault, base=behaviour))
     assert "others added" in outcome.inconclusive[fault.rule, fault.operation]
 
 

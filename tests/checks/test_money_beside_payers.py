@@ -37,7 +37,7 @@ FAULTS = {
 
 
 def fault(kind: str) -> Fault:
-    return next(each for each in load() if each.kind.startswith(kind))
+    return next(each for each in load() if each.name.startswith(kind))
 
 
 @contextlib.contextmanager

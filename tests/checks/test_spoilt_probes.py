@@ -35,7 +35,7 @@ from tests.variants.replicas import BalancesUneven, elements_behind
 
 def faulty(sentence: str, operation: str, *choices: type[Behaviour]) -> Behaviour:
     """A faulty server that has these choices as well."""
-    fault = next(each for each in load() if each.kind.startswith(sentence) and each.operation == operation)
+    fault = next(each for each in load() if each.name.startswith(sentence) and each.operation == operation)
     made = fault.make()
     made.__class__ = type("Both", (*choices, type(made)), {})
     return made

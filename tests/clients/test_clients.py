@@ -10,9 +10,10 @@ import pytest
 from conformance.clients.provocations import PROVOCATIONS, parse
 from conformance.contract.rules import CLIENT_RULES, Level
 from conformance.reference.core_messages import Request
-from tests.clients.changes import CHANGES, Change, header, with_header
+from tests.clients.changes import header, with_header
 from tests.clients.client import Client, Refused, Rig
-from tests.clients.wrong import CLIENTS, OBSERVED, Mistaken, NewKeyOnRetry
+from tests.clients.wrong import CLIENTS, Mistaken, NewKeyOnRetry, WrongClient
+from tests.proofs import parametrize, selected
 
 
 @pytest.mark.parametrize(
@@ -101,61 +102,30 @@ def test_a_list_may_be_read_in_any_order(queries: list[str]) -> None:
     assert rig.broken() == {}
 
 
-ONE = [(rule, number) for rule, changes in CHANGES.items() for number in range(len(changes))]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "program" in metafunc.fixturenames:
+        parametrize(metafunc, selected(metafunc.config, CLIENTS))
 
 
-class _Once(Client):
-    """Changes the first request that the change applies to."""
-
-    change: Change
-    done = False
-
-    def changed(self, request):  # type: ignore[no-untyped-def]
-        made = None if self.done else self.change(self, request)
-        self.done = self.done or bool(made)
-        return made or request
-
-
-@pytest.mark.parametrize(("rule", "number"), ONE)
-def test_a_wrong_request_is_caught_by_its_rule_and_no_other(rule: str, number: int) -> None:
-    rig = Rig()
-    client = _Once(rig)
-    client.change = CHANGES[rule][number]
+def test_a_wrong_client_is_caught_by_its_rule_and_no_other(program: WrongClient) -> None:
+    """What it does where its rule is open is observed."""
+    rig = Rig(*program.provoked)
     with contextlib.suppress(Refused):
-        client.work()
-    assert client.done
-    assert set(rig.broken()) == {rule}
-
-
-@pytest.mark.parametrize(("rule", "wrong", "provoked"), CLIENTS)
-def test_a_wrong_client_is_caught_by_its_rule_and_no_other(
-    rule: str, wrong: type[Client], provoked: tuple[str, ...]
-) -> None:
-    rig = Rig(*provoked)
-    with contextlib.suppress(Refused):
-        wrong(rig).work()
-    assert set(rig.broken()) == {rule}
-
-
-@pytest.mark.parametrize(("rule", "client", "provoked", "answer"), OBSERVED)
-def test_open_behaviour_of_clients_is_observed(
-    rule: str, client: type[Client], provoked: tuple[str, ...], answer: str
-) -> None:
-    rig = Rig(*provoked)
-    with contextlib.suppress(Refused):
-        client(rig).work()
-    cells = [cell for cell in rig.sandbox.judge.ledger().cells if cell.rule == rule]
+        program.make(rig).work()
+    if not program.answer:
+        assert set(rig.broken()) == {*program.rules}
+        return
+    cells = [cell for cell in rig.sandbox.judge.ledger().cells if cell.rule in program.rules]
     answers = [text for cell in cells for text in cell.observations.values()]
-    assert any(answer in text for text in answers), answers
+    assert any(program.answer in text for text in answers), answers
     assert set(rig.broken()) <= {"fields.max-length"}
 
 
 def test_every_rule_that_binds_clients_has_a_wrong_one() -> None:
     signed = {rule for rule in CLIENT_RULES if re.fullmatch(r"auth\.(signed-.*|no-separators)", rule)}
-    caught = {*CHANGES, *(rule for rule, *_ in CLIENTS), *(rule for rule, *_ in OBSERVED)}
-    assert set(CLIENT_RULES) == caught | signed
-    levels = {rule: CLIENT_RULES[rule].level for rule, *_ in OBSERVED}
-    assert set(levels.values()) == {Level.OPEN}
+    assert set(CLIENT_RULES) == {rule for program in CLIENTS for rule in program.rules} | signed
+    levels = {CLIENT_RULES[rule].level for program in CLIENTS if program.answer for rule in program.rules}
+    assert levels == {Level.OPEN}
 
 
 def test_a_correct_client_gives_occasion_to_each_rule_that_binds_clients() -> None:

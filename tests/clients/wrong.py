@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract.signing_mistakes import MISTAKES
 from conformance.reference.core_messages import Request
-from tests.clients.changes import header, mistaken, parts_of, rules_of, with_header
-from tests.clients.client import BENEFICIARY, WALLETS, Client, Refused
+from tests.clients.changes import CHANGES, Change, header, mistaken, parts_of, rules_of, with_header
+from tests.clients.client import BENEFICIARY, WALLETS, Client, Refused, Rig
+from tests.support.programs import Program
 
 
 class FixedNonce(Client):
@@ -121,22 +123,6 @@ class UntilEmpty(Client):
             page += 1
 
 
-#: Rule, a faulty client, and the provocations that reveal it.
-CLIENTS: list[tuple[str, type[Client], tuple[str, ...]]] = [
-    ("auth.nonce-replay", FixedNonce, ()),
-    ("auth.nonce-replay-idempotent", SignsOnce, ("lost-answer",)),
-    ("client.retry-key", NewKeyOnRetry, ("lost-answer",)),
-    ("client.retry-key", NewKeyOnRetry, ("unavailable",)),
-    ("idempotency.conflict", OneKey, ()),
-    ("idempotency.conflict", KeyOfCorrection, ()),
-    ("idempotency.conflict-no-body", KeyWithAndWithoutBody, ()),
-    ("client.timestamp-fresh", FixedTimestamp, ()),
-    ("client.walk", StopsEarly, ("growing-lists",)),
-    ("client.walk", OffByOne, ()),
-    ("client.first-page", FirstPageOnly, ()),
-    ("client.walk-beyond", UntilEmpty, ()),
-]
-
 # ---------------------------------------------------------------------- observed behaviour
 
 
@@ -190,21 +176,71 @@ class CorrectsUnderOneKey(OneKey):
                 self.call("POST", f"/v1/customers/{self.tenant.customer_id}/accounts", {"name": name})
 
 
-#: Open rule, a client, provocations, and the observed answer.
-OBSERVED: list[tuple[str, type[Client], tuple[str, ...], str]] = [
-    ("client.retry-after", Impatient, ("rate-limit",), "sent again before it was over"),
-    ("client.retry-after", Client, ("unavailable",), "waited out"),
-    ("client.repeats-refused", Stubborn, (), "sent again unchanged after 404"),
-    ("client.refused", Stubborn, (), "answered 404 resource_not_found"),
-    ("client.refused", Lenient, (), "answered 422 invalid_currency (currency)"),
-    ("body.unknown-fields", Lenient, (), "the member reference"),
-    ("client.unknown-parameter", Lenient, (), "the parameter per_page"),
-    ("client.provoked", Client, ("lost-answer",), "sent again with the same key"),
-    ("client.provoked", Client, ("unknown-fields",), "went on"),
-    ("client.key-other-path", OneKeyEverywhere, (), "sent on several paths"),
-    ("http.undocumented-path", Lost, (), "asked for POST /v1/transfers/payouts"),
-    ("idempotency.equivalent-body", Reserializes, (), "the same JSON in other bytes"),
-    ("idempotency.after-refusal", CorrectsUnderOneKey, (), "the key of the refused request"),
+class Once(Client):
+    """Changes the first request that the change applies to."""
+
+    change: Change
+    done = False
+
+    def changed(self, request: Request) -> Request:
+        made = None if self.done else self.change(self, request)
+        self.done = self.done or bool(made)
+        return made or request
+
+
+@dataclass(frozen=True)
+class WrongClient(Program):
+    """A client, the provocations that reveal it, the change of a request that it makes, and if its rule is
+    open, the observed answer."""
+
+    provoked: tuple[str, ...] = ()
+    change: Change | None = None
+    answer: str = ""
+
+    def make(self, rig: Rig) -> Client:
+        """Returns a new client."""
+        client: Client = self.base(rig)
+        if isinstance(client, Once) and self.change is not None:
+            client.change = self.change
+        return client
+
+
+def _client(rule: str, base: type[Client], *provoked: str, answer: str = "") -> WrongClient:
+    name = " ".join((rule, base.__name__, *provoked))
+    return WrongClient((rule,), "", name, base.__doc__ or "", base, provoked, answer=answer)
+
+
+CLIENTS = [
+    _client("auth.nonce-replay", FixedNonce),
+    _client("auth.nonce-replay-idempotent", SignsOnce, "lost-answer"),
+    _client("client.retry-key", NewKeyOnRetry, "lost-answer"),
+    _client("client.retry-key", NewKeyOnRetry, "unavailable"),
+    _client("idempotency.conflict", OneKey),
+    _client("idempotency.conflict", KeyOfCorrection),
+    _client("idempotency.conflict-no-body", KeyWithAndWithoutBody),
+    _client("client.timestamp-fresh", FixedTimestamp),
+    _client("client.walk", StopsEarly, "growing-lists"),
+    _client("client.walk", OffByOne),
+    _client("client.first-page", FirstPageOnly),
+    _client("client.walk-beyond", UntilEmpty),
+    _client("client.retry-after", Impatient, "rate-limit", answer="sent again before it was over"),
+    _client("client.retry-after", Client, "unavailable", answer="waited out"),
+    _client("client.repeats-refused", Stubborn, answer="sent again unchanged after 404"),
+    _client("client.refused", Stubborn, answer="answered 404 resource_not_found"),
+    _client("client.refused", Lenient, answer="answered 422 invalid_currency (currency)"),
+    _client("body.unknown-fields", Lenient, answer="the member reference"),
+    _client("client.unknown-parameter", Lenient, answer="the parameter per_page"),
+    _client("client.provoked", Client, "lost-answer", answer="sent again with the same key"),
+    _client("client.provoked", Client, "unknown-fields", answer="went on"),
+    _client("client.key-other-path", OneKeyEverywhere, answer="sent on several paths"),
+    _client("http.undocumented-path", Lost, answer="asked for POST /v1/transfers/payouts"),
+    _client("idempotency.equivalent-body", Reserializes, answer="the same JSON in other bytes"),
+    _client("idempotency.after-refusal", CorrectsUnderOneKey, answer="the key of the refused request"),
+    *(
+        WrongClient((rule,), "", f"{rule} {number}", Once.__doc__ or "", Once, change=change)
+        for rule, changes in CHANGES.items()
+        for number, change in enumerate(changes)
+    ),
 ]
 
 

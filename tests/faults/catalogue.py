@@ -35,7 +35,8 @@ from conformance.contract.traits import TRAITS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
-from tests.support.overrides import overridden
+from tests.support.overrides import overriding
+from tests.support.programs import Program
 
 #: Creates of resources that a documented read or list shows.
 SHOWN_LATER = tuple(
@@ -98,30 +99,30 @@ class Changed(Faulty):
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A faulty server: the rule that it breaks, the operation, and the way.
+class Fault(Program):
+    """A faulty server.
 
-    `kind` is its sentence, with the value that distinguishes it from others of the sentence. `also` names
+    `name` is its sentence, with the value that distinguishes it from others of the sentence. `also` names
     rules that necessarily break with it. One that an operator makes of a `member` may break any other rule
     instead, or have no effect.
     """
 
-    rule: str
-    operation: str
-    kind: str
-    description: str
-    behaviour: type[Faulty]
     value: Any = None
     also: tuple[str, ...] = ()
     member: str = ""
     by_field: bool = False
 
     @property
+    def rule(self) -> str:
+        """Returns the rule that it breaks."""
+        return self.rules[0]
+
+    @property
     def _field_and_way(self) -> tuple[str, str]:
         """The field, and the way, of a kind that repeats one mistake for each of both."""
         if self.member:
             return self.member, ""
-        label = self.kind.removeprefix(f"{self.description.removesuffix('.')}: ")
+        label = self.name.removeprefix(f"{self.sentence.removesuffix('.')}: ")
         field, comma, way = label.partition(", ")
         return (field, way) if comma else (label.partition(" ")[0], label.partition(" ")[2])
 
@@ -132,22 +133,20 @@ class Fault:
         field = self._field_and_way[0]
         if self.member:
             return self.operation, field
-        return (
-            (self.rule, self.operation, self.description, field) if self.by_field else (self.rule, self.kind)
-        )
+        return (self.rule, self.operation, self.sentence, field) if self.by_field else (self.rule, self.name)
 
     @property
     def way(self) -> tuple[str, ...]:
         """Of what a sample has one as well: a way of the mistake that is repeated for each field."""
         if self.member:
-            return (self.description,)
-        return (self.rule, self.description, self._field_and_way[1]) if self.by_field else self.group
+            return (self.sentence,)
+        return (self.rule, self.sentence, self._field_and_way[1]) if self.by_field else self.group
 
     @property
     def id(self) -> str:
         """Identifies the fault, such as auth.signature[createPayout]: A signature is accepted ...: first
         8."""
-        return f"{self.rule}[{self.operation}]: {self.kind}"
+        return f"{self.rule}[{self.operation}]: {self.name}"
 
     @property
     def area(self) -> str:
@@ -156,7 +155,8 @@ class Fault:
 
     def make(self) -> Faulty:
         """Returns a new behaviour of the faulty server."""
-        return self.behaviour(self.operation, self.value)
+        behaviour: Faulty = self.base(self.operation, self.value)
+        return behaviour
 
 
 #: Faults that no row makes.
@@ -290,12 +290,11 @@ def refuse(error: Error) -> NoReturn:
     raise refusal(error) if " " in error else Refusal(error)
 
 
-def _behaviour(sentence: str, row: Row) -> type[Faulty]:
+def _behaviour(sentence: str, row: Row) -> type[Any]:
     """Returns the class of a row's server."""
     everywhere = row.everywhere or row.base.everywhere
-    behaviour = type("Row", (row.base,), {"__doc__": sentence, "everywhere": everywhere})
-    for name, override in row.overrides.items():
-        overridden(behaviour, name, override)
+    behaviour = overriding(row.base, row.overrides, "Row", sentence)
+    behaviour.everywhere = everywhere
     _confine(behaviour)
     return behaviour
 
@@ -316,7 +315,7 @@ def of_rows(rules: Mapping[str, Mapping[str, Row]]) -> Iterator[Fault]:
                 for label, value in _values(each, operation):
                     name = sentence.removesuffix(".") + (f": {label}" if label else "")
                     yield Fault(
-                        rule, operation, name, sentence, behaviour, value, row.also, by_field=row.by_field
+                        (rule,), operation, name, sentence, behaviour, value, row.also, by_field=row.by_field
                     )
 
 

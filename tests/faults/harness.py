@@ -110,7 +110,7 @@ def together(faults: Iterable[Fault]) -> Behaviour:
     ValueError for two of one operation, or one that breaks operations beside its own."""
     broken: dict[str | None, Behaviour] = {}
     for fault in faults:
-        if fault.operation in broken or fault.behaviour.everywhere:
+        if fault.operation in broken or fault.base.everywhere:
             raise ValueError(f"no server has this one beside the others: {fault.id}")
         broken[fault.operation] = fault.make()
     sound = Behaviour()

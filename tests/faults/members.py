@@ -335,7 +335,7 @@ def bugs() -> Iterator[Fault]:
             for sentence, path, parts in make(operation):
                 rule = rule_of(operation, sentence, path)
                 kind = f"{sentence.removesuffix('.')}: {path}"
-                yield Fault(rule, operation, kind, sentence, Changed, parts, member=path)
+                yield Fault((rule,), operation, kind, sentence, Changed, parts, member=path)
 
 
-FAULTS += (bug for bug in bugs() if (bug.operation, bug.description, bug.member) not in opened())
+FAULTS += (bug for bug in bugs() if (bug.operation, bug.sentence, bug.member) not in opened())

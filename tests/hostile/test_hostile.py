@@ -21,6 +21,7 @@ from conformance.world.lane import Lane
 from tests.hostile.modes import MODES, SERVERS, UNUSABLE, Mode
 from tests.hostile.runs import run
 from tests.hostile.server import Hostile, Scale, hostile
+from tests.proofs import parametrize, selected
 from tests.variants.hurry import hurried
 
 #: Smaller amounts than in whole runs.
@@ -44,15 +45,20 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def at(mode: Mode) -> pytest.param:  # type: ignore[valid-type]
-    """Returns a parameter with the mode's name as id."""
-    lacks = "https" in mode.scheme and shutil.which("openssl") is None
-    return pytest.param(
-        mode, id=mode.name, marks=pytest.mark.skipif(lacks, reason="openssl makes certificates")
-    )
+@pytest.fixture
+def mode(program: Mode) -> Mode:
+    """Returns a mode, which this machine can have."""
+    if "https" in program.scheme and shutil.which("openssl") is None:
+        pytest.skip("openssl makes certificates")
+    return program
 
 
-@pytest.mark.parametrize("mode", [at(mode) for mode in SERVERS if mode.statuses == UNUSABLE])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_a_run_ends_as_it_should:
+        parametrize(metafunc, selected(metafunc.config, MODES.values()))
+
+
+@pytest.mark.parametrize("program", [mode for mode in SERVERS if mode.statuses == UNUSABLE], ids=str)
 def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
     with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=SMALL) as server:
         with pytest.raises(InputError) as caught:
@@ -71,7 +77,7 @@ def judged(server: Hostile, timeout: float) -> tuple[Lane, list[Cell]]:
     return lane, cells
 
 
-@pytest.mark.parametrize("mode", [at(mode) for mode in SERVERS if mode.statuses != UNUSABLE])
+@pytest.mark.parametrize("program", [mode for mode in SERVERS if mode.statuses != UNUSABLE], ids=str)
 def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
     with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=SMALL) as server:
         # Short only where a server is silent: this machine may be slow.
@@ -105,7 +111,6 @@ def test_a_narrowed_run_ends_as_it_should(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [at(mode) for mode in MODES.values()])
 def test_a_run_ends_as_it_should(mode: Mode, tmp_path: Path) -> None:
     outcome = run(mode, tmp_path, "-m", "not fuzz")
     assert outcome.problems == [], outcome.output[-3000:]

@@ -1,6 +1,6 @@
 """Faults that show under load: rare ones, full caches, and races.
 
-Each class is a fault. Its docstring says what the server does; one of `RULES` must be reported.
+Each class is a fault. Its docstring says what the server does; one of its rules must be reported.
 """
 
 from __future__ import annotations
@@ -8,24 +8,27 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Answer
+from tests.support.programs import Programs
 from tests.variants.choice import memory, times
 
 #: Maximum distance in seconds of requests that race.
 MEET = 0.1
 
 
+#: Faults by name.
+fault = Programs(Behaviour)
+
+
 class LoadFault(Behaviour):
     """The reference server with one fault."""
 
-    #: Patterns of the rules that it breaks.
-    RULES: ClassVar[tuple[str, ...]] = ()
     #: Frequency of the fault: once in so many occasions.
     one_in = 1
 
@@ -40,10 +43,9 @@ class LoadFault(Behaviour):
         return bool(last[thing] - before < MEET)
 
 
+@fault("idempotency.*", "list.complete")
 class AccountKeysRaced(LoadFault):
     """A key of createAccount is performed again within 40 ms of its first use."""
-
-    RULES = ("idempotency.*", "list.complete")
 
     def stored_answer(self, ctx: Context) -> Answer | None:
         now, scope = time.monotonic(), (self.answer_scope(ctx), ctx.key)
@@ -52,10 +54,10 @@ class AccountKeysRaced(LoadFault):
         return None if raced else super().stored_answer(ctx)
 
 
+@fault("idempotency.replay", "idempotency.replay-after-change")
 class KeysEvicted(LoadFault):
     """Only the last 1,000 keys are remembered."""
 
-    RULES = ("idempotency.replay", "idempotency.replay-after-change")
     most = 1000
 
     def remember(self, ctx: Context, response: Response) -> None:
@@ -77,19 +79,17 @@ class ManyKeys(Behaviour):
         self.full = (ctx.key is not None and times(self, "keys") >= 1000) or self.full
 
 
+@fault("idempotency.conflict")
 class ConflictsForgotten(ManyKeys, LoadFault):
     """After 1,000 keys the bodies of new ones are no longer compared."""
-
-    RULES = ("idempotency.conflict",)
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
         return self.full or super().same_body(ctx, answer)
 
 
+@fault("idempotency.replay-after-change", "idempotency.replay")
 class ReplaysRebuilt(ManyKeys, LoadFault):
     """After 1,000 keys a repeated create is answered with the resource as it is now."""
-
-    RULES = ("idempotency.replay-after-change", "idempotency.replay")
 
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
         first = super().replayed(ctx, answer)
@@ -100,10 +100,10 @@ class ReplaysRebuilt(ManyKeys, LoadFault):
         return first
 
 
+@fault("auth.nonce-replay")
 class NoncesForgotten(LoadFault):
     """Only the last 5,000 nonces are remembered."""
 
-    RULES = ("auth.nonce-replay",)
     most = 5000
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
@@ -116,10 +116,10 @@ class NoncesForgotten(LoadFault):
         return True
 
 
+@fault("auth.nonce-race", "auth.nonce-replay")
 class NonceRaced(LoadFault):
     """One in 20 requests that repeat a nonce within a tenth of a second passes."""
 
-    RULES = ("auth.nonce-race", "auth.nonce-replay")
     one_in = 20
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
@@ -127,10 +127,10 @@ class NonceRaced(LoadFault):
         return super().claim_nonce(ctx, nonce) or (met and self.now_and_then())
 
 
+@fault("auth.accepts-valid", "auth.query-as-sent", "auth.body-as-sent")
 class NoncesConfused(LoadFault):
     """After 2,000 nonces one in 300 new ones is taken for a used one, as a full Bloom filter does."""
 
-    RULES = ("auth.accepts-valid", "auth.query-as-sent", "auth.body-as-sent")
     one_in = 300
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
@@ -138,10 +138,9 @@ class NoncesConfused(LoadFault):
         return super().claim_nonce(ctx, nonce) and not (full and self.now_and_then())
 
 
+@fault("auth.signature", "auth.signed-*", "auth.no-separators")
 class SignaturesSkipped(LoadFault):
     """With more than 12 requests in a tenth of a second the signature is not looked at."""
-
-    RULES = ("auth.signature", "auth.signed-*", "auth.no-separators")
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
         recent, place = memory(self, "recent"), times(self, "requests") % 12
@@ -150,10 +149,10 @@ class SignaturesSkipped(LoadFault):
         return busy or super().signatures_equal(ctx, expected, presented)
 
 
+@fault("beneficiary.update")
 class UpdateLost(LoadFault):
     """One in 500 acknowledged updates is not stored."""
 
-    RULES = ("beneficiary.update",)
     one_in = 500
 
     def update_beneficiary(self, ctx: Context) -> None:
@@ -163,10 +162,10 @@ class UpdateLost(LoadFault):
             ctx.store.update(before)
 
 
+@fault("beneficiary.disable")
 class DisableLost(LoadFault):
     """A beneficiary that is changed and disabled at one moment is active again, one time in three."""
 
-    RULES = ("beneficiary.disable",)
     one_in = 3
 
     def update_beneficiary(self, ctx: Context) -> None:
@@ -181,10 +180,9 @@ class DisableLost(LoadFault):
             ctx.store.update(before)
 
 
+@fault("format.id-unique")
 class IdsFromClock(LoadFault):
     """The id of a beneficiary is the time in milliseconds."""
-
-    RULES = ("format.id-unique",)
 
     def new_id(self, ctx: Context, kind: str) -> str:
         if kind != "beneficiary":
@@ -202,10 +200,9 @@ class IdsFromClock(LoadFault):
         return None
 
 
+@fault("tenancy.foreign-parent")
 class ListsCached(LoadFault):
     """Lists and balances are cached for a second by their path, and served to whoever asks."""
-
-    RULES = ("tenancy.foreign-parent",)
 
     def resolve(self, ctx: Context) -> Any:
         at, response = memory(self, "cache").get(ctx.request.target, (0.0, None))
@@ -220,17 +217,17 @@ class ListsCached(LoadFault):
         return super().finish(ctx, response)
 
 
+@fault(
+    "tenancy.isolation",
+    "read.equals-create",
+    "balances.of-account",
+    "list.complete",
+    "list.walk",
+    "list.empty",
+)
 class AnswersSwapped(LoadFault):
     """One in 300 reads is answered with the answer to another one of the same operation."""
 
-    RULES = (
-        "tenancy.isolation",
-        "read.equals-create",
-        "balances.of-account",
-        "list.complete",
-        "list.walk",
-        "list.empty",
-    )
     one_in = 300
 
     def finish(self, ctx: Context, response: Response) -> Response:
@@ -244,10 +241,10 @@ class AnswersSwapped(LoadFault):
         return response
 
 
+@fault("list.complete")
 class ElementsLost(LoadFault):
     """One in 20 virtual accounts that are created at one moment is in no list."""
 
-    RULES = ("list.complete",)
     one_in = 20
 
     def create(self, ctx: Context) -> None:
@@ -271,10 +268,10 @@ class ElementsLost(LoadFault):
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 
 
+@fault("wallet.race", "wallet.duplicate")
 class WalletTwice(LoadFault):
     """One in 10 second wallets of a pair that meet the first is created."""
 
-    RULES = ("wallet.race", "wallet.duplicate")
     one_in = 10
 
     def claim_wallet_pair(self, ctx: Context) -> bool:
@@ -283,11 +280,11 @@ class WalletTwice(LoadFault):
         return claimed or (met and self.now_and_then())
 
 
+@fault("payout.race")
 class BalanceReadBeforeCommit(LoadFault):
     """The balance is read before the transaction that changes it: one in 10 payouts forgets what others took
     meanwhile."""
 
-    RULES = ("payout.race",)
     one_in = 10
 
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
@@ -304,7 +301,3 @@ class BalanceReadBeforeCommit(LoadFault):
                 ctx.store.set_balance(account, balance)
         super().reserve_funds(ctx)
         memory(self, "committed")[account] = ctx.store.balances(account)
-
-
-#: All load faults by name.
-FAULTS = {fault.__name__: fault for fault in LoadFault.__subclasses__()}

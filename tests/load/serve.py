@@ -17,7 +17,7 @@ from pathlib import Path
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from tests.load.faults import FAULTS
+from tests.load.faults import fault
 from tests.support.running import server_of, write_target
 from tests.variants.catalogue import VARIANTS
 from tests.variants.serving import serving
@@ -35,8 +35,7 @@ class Slow(Behaviour):
 def main(name: str, file: Path) -> None:
     """Serves a fault by its class name, or a variant by its name."""
     logging.disable(logging.CRITICAL)
-    own: dict[str, type[Behaviour]] = {**FAULTS, "slow": Slow}
-    choices = (own[name],) if name in own else ()
+    choices = (fault[name].base,) if name in fault else (Slow,) if name == "slow" else ()
     variant = next((one for one in VARIANTS if one.name == name), Variant(name, choices))
     parent = os.getppid()
     with serving(variant) as tables:

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import importlib.util
 import json
 import socket
 import time
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from conformance.reference.serving.listener import served
-from tests.load.faults import FAULTS
+from tests.load.faults import fault
 from tests.load.runs import command, load_run
 from tests.load.serve import server
+from tests.proofs import parametrize, selected
+from tests.support.programs import Program
 from tests.support.running import counted, executed, sandbox, write_target
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("locust") is None, reason="Locust is not installed: pip install '.[load]'"
 )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "program" in metafunc.fixturenames:
+        parametrize(metafunc, selected(metafunc.config, fault.values()))
+
 
 #: All users start at once.
 USERS = ("--users", "8", "--spawn-rate", "8")
@@ -39,7 +47,7 @@ def test_a_fault_is_named_by_its_rule(name: str, tmp_path: Path) -> None:
         assert run.end() == 1, run.log
     log = " ".join(run.log.split())
     assert log.rindex("Exit status 1") > log.rindex("Aggregated"), "the verdict comes last"
-    assert all(any(fnmatch(broken, rule) for rule in FAULTS[name].RULES) for broken in run.broken)
+    assert all(any(fnmatch.fnmatch(broken, rule) for rule in fault[name].rules) for broken in run.broken)
     written = {path.name for path in run.folder.iterdir()}
     assert {"report.html", "created.jsonl", "locust_stats.csv", "locust.html"} <= written
     secret = json.dumps(target.read_text("utf-8").partition('secret = "')[2].partition('"')[0])[1:-1]
@@ -142,13 +150,11 @@ CONFORMING = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_rare_fault_is_found(name: str, tmp_path: Path) -> None:
-    rules = FAULTS[name].RULES
+def test_a_rare_fault_is_found(program: Program, tmp_path: Path) -> None:
     users = ("--users", "30", "--spawn-rate", "30", "--headless")
-    with server(name, tmp_path) as target, load_run(target, tmp_path / "reports", *users) as run:
+    with server(program.name, tmp_path) as target, load_run(target, tmp_path / "reports", *users) as run:
         # A fault may break more than its own rule, such as what names a resource whose id another one got.
-        run.until(lambda: any(fnmatch(broken, rule) for broken in run.announced for rule in rules), 300)
+        run.until(lambda: any(fnmatch.filter(run.announced, rule) for rule in program.rules), 300)
         run.end()
 
 

@@ -32,6 +32,18 @@ TESTS = {
         "tests/test_variants.py::test_a_conforming_server_is_not_blamed",
         "No conforming server is blamed, by any check, generated part or seed.",
     ),
+    "clients": (
+        "tests/clients/test_clients.py::test_a_wrong_client_is_caught_by_its_rule_and_no_other",
+        "Each wrong client is caught by the rule that it breaks, and by no other.",
+    ),
+    "load": (
+        "tests/load/test_runs.py::test_a_rare_fault_is_found",
+        "Each faulty server that shows under load is caught by a load run.",
+    ),
+    "hostile": (
+        "tests/hostile/test_hostile.py::test_a_run_ends_as_it_should",
+        "Each run against a hostile server, or that is hit itself, ends as it should.",
+    ),
     "runs": ("tests/prove/runs.py", "No whole run blames a conforming server, in any lanes or processes."),
 }
 
@@ -55,6 +67,7 @@ def parser_of(name: str, add: Callable[..., argparse.ArgumentParser]) -> None:
 def tested(options: argparse.Namespace, words: Sequence[str]) -> int:
     """Runs a proof that is a test, in a process for each core; returns the exit status."""
     usual = ["-q", "--every", "-n", str(os.cpu_count() or 1), "--dist", "worksteal", "-p", "no:cacheprovider"]
+    usual += ["-m", "slow or not slow"]
     usual += [f"--rule={options.rule}*"] if options.rule else []
     usual += [f"--operation=*{options.operation}*"] if options.operation else []
     usual += [f"--seeds={options.count}"] if "count" in options else []

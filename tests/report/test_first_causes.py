@@ -137,7 +137,7 @@ _ROWS: list[_Row] = [
 
 def _fault(rule: str, kind: str, operation: str) -> Fault:
     return next(
-        each for each in load() if (each.rule, each.operation) == (rule, operation) and kind in each.kind
+        each for each in load() if (each.rule, each.operation) == (rule, operation) and kind in each.name
     )
 
 

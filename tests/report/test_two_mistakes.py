@@ -27,7 +27,7 @@ def sample() -> list[list[Fault]]:
     apart = [
         fault
         for fault in load()
-        if not fault.behaviour.everywhere
+        if not fault.base.everywhere
         and not fault.also
         and RULES[fault.rule].level is not Level.OPEN
         and fault.rule not in (*INVARIANTS, *_FIRST)
@@ -36,7 +36,7 @@ def sample() -> list[list[Fault]]:
     ]
     by_rule = grouped((fault.rule, fault) for fault in apart).values()
     areas = grouped(
-        (faults[0].area, [each for each in faults if each.kind == faults[0].kind]) for faults in by_rule
+        (faults[0].area, [each for each in faults if each.name == faults[0].name]) for faults in by_rule
     )
     turns = itertools.chain.from_iterable(itertools.zip_longest(*areas.values()))
     return [faults for faults in turns if faults][:FAULTS]

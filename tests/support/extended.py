@@ -45,7 +45,7 @@ def _wrong(extension: Extension) -> Iterator[Fault]:
     if extension.member:
         unseen = {place[:2] for place in opened() if place[2] == extension.like}
         for bug in bugs():
-            if bug.member == extension.member and (bug.operation, bug.description) not in unseen:
+            if bug.member == extension.member and (bug.operation, bug.sentence) not in unseen:
                 yield bug
         return
     for module in pkgutil.iter_modules(tests.faults.__path__):
@@ -65,13 +65,13 @@ def main(name: str, each: bool = False) -> None:
     right = judge(Behaviour(), plan(rules, own)).ledger
     servers: dict[Any, Fault] = {}
     for fault in _wrong(extension):
-        key = fault.rule if name == "lists" and not each else fault.description
-        if fault.operation in own and extension.shows(fault.operation, fault.description):
+        key = fault.rule if name == "lists" and not each else fault.sentence
+        if fault.operation in own and extension.shows(fault.operation, fault.sentence):
             servers.setdefault((fault.operation if each or name == "lists" else "", key), fault)
     caught = {}
     for fault in servers.values():
         outcome = catch(fault)
-        caught[f"{fault.operation}: {fault.description}"] = outcome.shows(fault) or not outcome.effect
+        caught[f"{fault.operation}: {fault.sentence}"] = outcome.shows(fault) or not outcome.effect
     found = {
         "broken": [[*cell.key, cell.summary] for cell in right.cells if cell.violations],
         "passed": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,22 +15,30 @@ from conformance.reference.store import Store
 Usual = Callable[..., Any]
 
 
-def overridden(behaviour: type[Behaviour], seam: str, function: Callable[..., Any]) -> None:
-    """Lets a function override a seam of a class, or another method of it.
+def overriding(
+    base: type[Behaviour], overrides: Mapping[str, Callable[..., Any]], name: str, sentence: str | None
+) -> type[Any]:
+    """Returns a subclass in which functions override seams, or other methods of the base.
 
-    It is called with the behaviour, `usual` and the arguments of the seam; `usual` calls what it overrides,
+    One is called with the behaviour, `usual` and the arguments of the seam; `usual` calls what it overrides,
     with the same arguments if it is called without any. Raises AttributeError for an unknown seam.
     """
+    made = type(name, (base,), {"__doc__": sentence})
+    for seam, function in overrides.items():
+        setattr(made, seam, _method(made, seam, function))
+    return made
 
-    @functools.wraps(getattr(behaviour, seam))
+
+def _method(made: type[Behaviour], seam: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(getattr(made, seam))
     def method(self: Behaviour, *given: Any, **named: Any) -> Any:
         def usual(*others: Any, **more: Any) -> Any:
-            inherited = getattr(super(behaviour, self), seam)
+            inherited = getattr(super(made, self), seam)
             return inherited(*others, **more) if others else inherited(*given, **named)
 
         return function(self, usual, *given, **named)
 
-    setattr(behaviour, seam, method)
+    return method
 
 
 def with_document(response: Response, document: Any) -> Response:

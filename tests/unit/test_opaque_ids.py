@@ -8,7 +8,7 @@ from conformance.contract.operations import match
 from conformance.wire.messages import Call
 from conformance.world.calls import call, quoted, unknown_like
 from tests.support.runs import run_on
-from tests.variants.choice import CHOICES, compose
+from tests.variants.choice import choice, compose
 from tests.variants.resources import OPAQUE
 
 IDS = [
@@ -47,7 +47,7 @@ def test_unknown_id_is_another_one(identifier: str) -> None:
 @pytest.mark.parametrize("name", OPAQUE)
 def test_errors_are_judged_whatever_ids_are(name: str) -> None:
     """Ids with the letters of attacks do not make all refusals those of a front end."""
-    run = run_on(compose(CHOICES[name]))
+    run = run_on(compose(choice[name].base))
     fixture = run.account()
     wrong = fixture.call("listWallets").signed(signature="0" * 64)
     assert run.send(fixture.client, wrong, "a wrong signature").status == 401

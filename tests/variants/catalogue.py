@@ -23,7 +23,7 @@ from . import (  # noqa: F401
     resources,
     routing,
 )
-from .choice import CHOICES
+from .choice import choice
 from .surroundings import (
     Folded,
     MethodsNotImplemented,
@@ -202,7 +202,9 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
 
 VARIANTS: tuple[Variant, ...] = (
     *(
-        Variant(name, tuple(CHOICES[each] for each in re.findall(r"\w+", names)), **_SURROUNDED.get(name, {}))
+        Variant(
+            name, tuple(choice[each].base for each in re.findall(r"\w+", names)), **_SURROUNDED.get(name, {})
+        )
         for name, names in re.findall(r"^(\S[^:]*):(.*(?:\n +.*)*)", _CHOSEN, re.MULTILINE)
     ),
     *(Variant(name, (), wrap=between) for name, between in networks.BETWEEN.items()),

@@ -24,33 +24,17 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
-from tests.support.overrides import Usual, overridden, with_document
+from tests.support.overrides import Usual, with_document
+from tests.support.programs import Programs
 
-#: Open rule -> names of the choices that answer it otherwise than the reference server.
-ANSWERED: dict[str, set[str]] = {}
-
-#: Name -> choice, in order of definition.
-CHOICES: dict[str, type[Behaviour]] = {}
-
-#: Choice -> implied rules that it breaks.
-BREAKS: dict[type[Behaviour], set[str]] = {}
+#: Choices by name, in order of definition, each with the open rules that it answers otherwise than the
+#: reference server, and the implied rules that it breaks.
+choice = Programs(Behaviour)
 
 
-def choice(*rules: str, seam: str = "") -> Callable[[type[Behaviour] | Callable[..., Any]], type[Behaviour]]:
-    """Registers a mixin, or the function of a seam, as another answer to open rules, which breaks implied
-    ones. Raises KeyError for an unknown rule, and ValueError for a required one."""
-
-    def register(answer: type[Behaviour] | Callable[..., Any]) -> type[Behaviour]:
-        mixin = answer if isinstance(answer, type) else _overriding(seam, answer)
-        CHOICES[mixin.__name__] = mixin
-        BREAKS[mixin] = {rule for rule in rules if RULES[rule].level is Level.IMPLIED}
-        for rule in set(rules) - BREAKS[mixin]:
-            if RULES[rule].level is not Level.OPEN:
-                raise ValueError(f"{mixin.__name__}: {rule} is required")
-            ANSWERED.setdefault(rule, set()).add(mixin.__name__)
-        return mixin
-
-    return register
+def breaks(mixin: type[Behaviour]) -> set[str]:
+    """Returns the implied rules that a choice breaks."""
+    return {rule for rule in choice[mixin.__name__].rules if RULES[rule].level is Level.IMPLIED}
 
 
 def demand(
@@ -82,13 +66,6 @@ def varied(
 ) -> type[Behaviour]:
     """Registers a mixin that has other attributes than its base, as another answer to these open rules."""
     return choice(*rules)(type(name, (base,), {"__doc__": sentence, **attributes}))
-
-
-def _overriding(seam: str, function: Callable[..., Any]) -> type[Behaviour]:
-    """Returns a mixin that overrides a seam by a function. Raises AttributeError for an unknown seam."""
-    mixin: type[Behaviour] = type(function.__name__, (Behaviour,), {"__doc__": function.__doc__})
-    overridden(mixin, seam, function)
-    return mixin
 
 
 def other(kind: str, status: int, type: str, code: str) -> Refusal:

@@ -11,7 +11,7 @@ from . import (
     catalogue,  # noqa: F401 - registers all choices
     networks,
 )
-from .choice import CHOICES
+from .choice import choice
 from .resources import OPAQUE
 from .surroundings import (
     Folded,
@@ -77,10 +77,10 @@ BETWEEN: dict[str, Wrap] = {
 def drawn(seed: int) -> Variant:
     """Draws a server with three to eight choices, behind up to two proxies."""
     source = random.Random(seed)
-    names = {*CHOICES, *BETWEEN}
+    names = {*choice, *BETWEEN}
     for group in EXCLUSIVE:
         names -= group - {source.choice(sorted(group))}
-    chosen = source.sample(sorted(names & CHOICES.keys()), source.randint(3, 8))
+    chosen = source.sample(sorted(names & choice.keys()), source.randint(3, 8))
     between = source.sample(sorted(names & BETWEEN.keys()), source.choice((0, 0, 1, 2)))
     changes = [DECLARED[name] for name in chosen if name in DECLARED]
     if source.random() < 0.2:
@@ -94,7 +94,7 @@ def drawn(seed: int) -> Variant:
 
     return Variant(
         f"drawn from {seed}: " + ", ".join([*chosen, *between]),
-        tuple(CHOICES[name] for name in chosen),
+        tuple(choice[name].base for name in chosen),
         wrap=wrap,
         ahead=source.choice((0.0, 0.0, 0.0, 40.0, -40.0)),
         change=change,

@@ -13,7 +13,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
 
-from .choice import BREAKS, compose
+from .choice import breaks, compose
 from .surroundings import aged
 
 Wrap = Callable[[httpx.BaseTransport], httpx.BaseTransport]
@@ -48,4 +48,4 @@ class Variant:
     @property
     def breaks(self) -> set[str]:
         """Returns the implied rules that it breaks."""
-        return {rule for choice in self.choices for rule in BREAKS[choice]}
+        return {rule for choice in self.choices for rule in breaks(choice)}

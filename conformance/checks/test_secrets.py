@@ -11,7 +11,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.members import furnish
 from conformance.checks.other_tenants import numbers_of
 from conformance.contract import signing
-from conformance.contract.fields import documented, request_fields
+from conformance.contract.fields import HIDDEN, documented, request_fields
 from conformance.contract.json_text import all_objects
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
@@ -167,8 +167,13 @@ def _wrong_fields(at: Check, valid: Call) -> Iterator[tuple[str, Call]]:
         yield f"a body without {name}", renewed(valid).without_field(name)
     if {"iban", "account_number"} <= valid.document.keys():
         for field in request_fields(at.operation.id):
+            value = valid.document.get(field.name, "x")
+            # A message may quote the value that it refuses.
             if not field.required and field.name not in wrong:
-                yield f"{field.name} in an array", renewed(valid).with_field(field.name, ["x"])
+                yield f"{field.name} in an array", renewed(valid).with_field(field.name, [value])
+            if field.name in HIDDEN and field.max_length:
+                overlong = value.ljust(field.max_length + 1, "0")
+                yield f"{field.name} of too many characters", renewed(valid).with_field(field.name, overlong)
 
 
 # ---------------------------------------------------------------------- undocumented reads and writes

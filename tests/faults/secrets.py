@@ -270,6 +270,14 @@ faults["secrets.hidden"] |= {
         operations=_CREATE,
         each=[field.name for field in FIELDS["createPayoutDestination"]],
     ),
+    "The refusal of a number quotes the value that it refuses.": telling(
+        lambda self, ctx, refusal: ctx.body.get(refusal.field),
+        lambda self, ctx, refusal: (
+            refusal.field in HIDDEN and isinstance(ctx.body.get(refusal.field), self.value)
+        ),
+        operations=_CREATE,
+        each={"in an array": list, "a text that is too long": str},
+    ),
     "The refusal repeats the whole body that was sent.": telling(
         _body,
         operations=_CREATE,

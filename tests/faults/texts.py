@@ -93,6 +93,7 @@ ONE_KIND: dict[str, Change] = {
     "templates are filled": without(r"\$\{.*?\}|\{\{.*?\}\}"),
     "escapes are decoded": lambda text: text.replace("\\u0041", "A").replace("%41", "A"),
     "doubled percent signs are one": lambda text: text.replace("%%", "%"),
+    "doubled dollar signs are one": lambda text: text.replace("$$", "$"),
     "directives of a format are dropped": without("%[sd]"),
     "true is 1": lambda text: "1" if text == "true" else text,
     "a formula is quoted": lambda text: f"'{text}" if text.startswith("=") else text,

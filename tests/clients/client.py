@@ -11,10 +11,13 @@ from typing import Any
 from conformance.clients.provocations import Provocations
 from conformance.clients.sandbox import Sandbox
 from conformance.contract import signing
+from conformance.contract.fields import request_fields
+from conformance.contract.operations import match
 from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import Seeded, seed, target_tables
 from conformance.reference.store import Store
 from conformance.target.file import build
+from conformance.world.samples import text
 
 BENEFICIARY = {
     "first_name": "Ada",
@@ -165,7 +168,11 @@ class Client:
         return Request(method, target.encode(), [(n.encode(), v.encode()) for n, v in headers.items()], body)
 
     def call(self, method: str, target: str, document: Any = None) -> Any:
-        """Returns the answer; repeats the request until there is one."""
+        """Returns the answer; repeats the request until there is one. A body has all free texts."""
+        found = match(method, target.partition("?")[0])
+        if document is not None and found is not None:
+            fields = [field for field in request_fields(found[0].id) if field.plain and not field.shape]
+            document = {**{field.name: text(field) for field in fields}, **document}
         body, key = self.encoded(document), self.key(method)
         for _ in range(self.attempts):
             self.rig.clock.wait(0.5)

@@ -251,7 +251,7 @@ OPEN: Mapping[str, tuple[str, ...]] = {
     ),
     "lengths: a refusal at the maximum says nothing of a field that may have a form of its own": (
         "creates; short; The maximum length of a field is one less",
-        "updateBeneficiary; title tax_id; The maximum length of a field is one less",
+        "updateBeneficiary; short; The maximum length of a field is one less",
     ),
     "which members of an address are there is not stated (2.10)": (
         "updateBeneficiary; address.address_line address.city address.region address.postal_code"

@@ -19,9 +19,8 @@ from conformance.checks import plan
 from conformance.contract.rules import RULES
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from tests.faults.catalogue import Fault, faults, of_rows
+from tests.faults.catalogue import FAULTS, Fault, faults, of_rows
 from tests.faults.harness import catch, judge
-from tests.faults.members import bugs, opened
 from tests.support.extensions import EXTENSIONS, Extension
 
 #: Notices in each account, which no create makes.
@@ -42,14 +41,11 @@ def _with_notices(self: Behaviour, ctx: Context) -> None:
 
 def _wrong(extension: Extension) -> Iterator[Fault]:
     """The servers that break a rule of an extension, or are wrong in its new member."""
-    if extension.member:
-        unseen = {place[:2] for place in opened() if place[2] == extension.like}
-        for bug in bugs():
-            if bug.member == extension.member and (bug.operation, bug.sentence) not in unseen:
-                yield bug
-        return
     for module in pkgutil.iter_modules(tests.faults.__path__):
         importlib.import_module(f"tests.faults.{module.name}")
+    if extension.member:
+        yield from (fault for fault in FAULTS if fault.member == extension.member)
+        return
     # Those of formats are of operations that tests/specification.py has.
     yield from of_rows({rule: faults[rule] for rule in fnmatch.filter(faults, extension.rules[0])})
 

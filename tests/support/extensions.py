@@ -21,16 +21,14 @@ class Extension:
     """A change of the contract.
 
     `changes`: file -> text that it has once -> text in its place; `files`: new file -> its document.
-    Checks of `rules` (patterns) are run on `operations`. A new field is `member`; what nobody can see of the
-    field `like` is open for it, too. `idle` are sentences of servers, some behind an operation and a colon,
-    that have no effect there, or none on what is judged."""
+    Checks of `rules` (patterns) are run on `operations`. A new field is `member`. `idle` are sentences of
+    servers, some behind an operation and a colon, that have no effect there, or none on what is judged."""
 
     changes: Mapping[str, Mapping[str, str]]
     rules: tuple[str, ...]
     operations: tuple[str, ...]
     files: Mapping[str, object] = field(default_factory=dict)
     member: str = ""
-    like: str = ""
     idle: tuple[str, ...] = ()
 
     def shows(self, operation: str, sentence: str) -> bool:
@@ -78,7 +76,6 @@ _FIELD = Extension(
     ),
     ("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
     member="nickname",
-    like="title",
 )
 
 # ---------------------------------------------------------------------- a rule of one field

@@ -311,6 +311,14 @@ def by_source(place: str, operation: str, value: Any) -> bool:
     return bool(_parameter(OPENAPI, Draft202012Validator, place).is_valid(value))
 
 
+def _problems(place: str, operation: str, value: Any) -> str:
+    """What openapi.yaml and its schemas say of a body or an answer."""
+    if place == "body":
+        return ", ".join(request_problems(operation, json.dumps(value).encode()))
+    answered = response_problems(operation, value) if place == "200" else ()
+    return ", ".join(f"{problem.pointer} {problem.message}" for problem in answered)
+
+
 def _parameter(document: dict[str, Any], validator: Any, name: str) -> Any:
     return validator(
         document["components"]["parameters"][name]["schema"], format_checker=FormatChecker(["uuid"])
@@ -354,7 +362,8 @@ def test_corpus_has_hundreds_of_requests_and_answers_of_either_verdict() -> None
 @pytest.mark.parametrize("decided", [by_source, *map(by_edition, FILES)], ids=["source", *FILES])
 def test_documents_decide_as_the_rulings_do(decided: Callable[[str, str, Any], bool]) -> None:
     wrong = [
-        f"{place} {operation}: {json.dumps(value)[:300]} is {'refused' if passes else 'accepted'}"
+        f"{place} {operation} is {'refused' if passes else 'accepted'}: {_problems(place, operation, value)} "
+        f"{json.dumps(value)[:300]}"
         for place, operation, value, passes in CORPUS
         if decided(place, operation, value) is not passes
     ]

@@ -45,7 +45,11 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "no-checks": (False, "variants: generated parts only"),
     "only-checks": (False, "variants: fixed checks only"),
     "inconclusive": (False, "variants: nor may a cell stay inconclusive, where the server lets it be judged"),
-    "keep": ("reports/runs", "runs: folder for the reports of those that blame a server"),
+    "keep": (
+        "",
+        "faults: folder for the page of each, judged over HTTP; runs: for the reports of those that blame a "
+        "server (reports/runs)",
+    ),
 }
 
 

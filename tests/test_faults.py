@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -20,9 +22,9 @@ from tests.faults.chosen import each_cell, each_kind
 from tests.faults.harness import catch, judge, run_on_fault
 from tests.faults.members import bugs, opened
 from tests.proofs import parametrize, selected
-from tests.support.running import ROOT
+from tests.support.running import LONGEST, ROOT, run_against
 
-pytestmark = pytest.mark.usefixtures("quiet", "no_waiting")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def chosen(config: pytest.Config) -> list[Fault]:
@@ -48,7 +50,13 @@ def test_a_fault_is_caught(
     program: Fault, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
     # Some faults show in long lists or after minutes only.
-    all_checks = request.config.option.all_checks
+    all_checks, keep = request.config.option.all_checks, request.config.option.keep
+    if keep:
+        folder = Path(keep, f"{program.rule}@{program.operation}-{crc32(program.id.encode()):08x}")
+        folder.mkdir(parents=True, exist_ok=True)
+        selection = "" if all_checks else f"--rule {program.rule} --operation {program.operation}"
+        assert run_against(folder, selection, program.make(), timeout=LONGEST).status == 1, program.id
+        return
     outcome = judge(program.make(), plan(deep=True)) if all_checks else catch(program)
     others = [rule for rule in outcome.causes if rule not in (program.rule, *program.also)]
     record_property("others", [program.rule, *([] if program.member else others)])
@@ -105,6 +113,7 @@ JUDGING = [
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(("name", "rule"), JUDGING)
 def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: str) -> None:
     check = load_checks()[name]

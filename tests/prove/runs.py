@@ -16,7 +16,7 @@ import pytest
 
 from conformance.report.changes import load
 from tests.proofs import first_seed
-from tests.support.running import run, write_target
+from tests.support.running import LONGEST, run, write_target
 from tests.variants.drawn import drawn
 from tests.variants.judging import BLAMED
 from tests.variants.serving import serving
@@ -38,9 +38,6 @@ OPTIONS = (
     "--effort quick --lanes 8",
 )
 
-#: Timeout of a run in seconds.
-LONGEST = 900.0
-
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     first = first_seed(metafunc.config)
@@ -59,5 +56,7 @@ def test_a_run_blames_no_conforming_server(seed: int, tmp_path: Path, request: p
         if cell.verdict in BLAMED and cell.rule not in variant.breaks
     ]
     if blamed:
-        shutil.copytree(outcome.folder, Path(request.config.option.keep, str(seed)), dirs_exist_ok=True)
+        shutil.copytree(
+            outcome.folder, Path(request.config.option.keep or "reports/runs", str(seed)), dirs_exist_ok=True
+        )
     assert blamed == [], f"{variant.name}; {options}"

@@ -22,8 +22,8 @@ from conformance.reference.serving.listener import served
 
 ROOT = Path(__file__).parents[2]
 
-#: Seconds within which a server must listen.
-PATIENCE = 30
+#: Seconds within which a server must listen, and within which a whole run must end.
+PATIENCE, LONGEST = 30, 900.0
 
 
 @dataclass
@@ -97,6 +97,7 @@ def run_against(
     change: Callable[[dict[str, Any]], object] = lambda tables: None,
     cwd: Path = ROOT,
     variables: Mapping[str, Any] = MappingProxyType({}),
+    timeout: float = 120,
     **server: Any,
 ) -> Outcome:
     """Runs the checks against a new reference server of a behaviour. The target file and the reports are
@@ -108,7 +109,7 @@ def run_against(
         change(tables)
         target = write_target(folder / "target.toml", tables)
         words = (f"--target={target}", *shlex.split(options))
-        return run(*words, folder=folder / "reports", cwd=cwd, **variables)
+        return run(*words, folder=folder / "reports", cwd=cwd, timeout=timeout, **variables)
 
 
 @contextlib.contextmanager

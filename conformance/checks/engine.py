@@ -314,6 +314,8 @@ class Engine:
                 other = self.send(renewed(usual), f"{answer.purpose}, but without {name}")
                 if other.succeeded:
                     return expected, f"{got}; without {name} {other.described()}", answer, other
+                if other.described() == answer.described():
+                    judgement = expected, f"{got}; without {name} the same", answer, other
         return judgement
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conformance.checks.check import Check, check
-from conformance.judge.comparison import objects, show
+from conformance.judge.comparison import objects, sent_document, show
 from conformance.judge.effects import amounts, movement, sent_amount
 from conformance.judge.outcomes import Got, unusable
 from conformance.judge.verdicts import Inconclusive
@@ -71,8 +71,9 @@ def _judge_new(at: Check, new: Exchange, funded: Exchange) -> None:
     unlike those that it may be opened with."""
     here, there = (amounts(look.get("balances")) or {} for look in (new, funded))
     alike = [key for key, amount in here.items() if amount and there.get(key) == amount and key[1] == _OWN]
-    got = "; ".join(f"{here[key]} {key[0]}, as in the funded account" for key in alike)
-    at.expect("balances.of-account", "no balances of another account in a new one", got, new, funded)
+    got = "; ".join(f"{key[1]} {here[key]} in {key[0]}, as in the funded account" for key in alike)
+    expected = "the balances of a new account: none, or amounts of its own"
+    at.expect("balances.of-account", expected, got, new, funded)
 
 
 def _judge_neighbours(
@@ -91,7 +92,7 @@ def _judge_neighbours(
         for number in range(1, ROUNDS + 1):
             for got, later, *beside in _payout(at, payer, neighbours, without_funds):
                 if not got or number == ROUNDS:
-                    expected = f"{later.purpose}: nothing of that payout"
+                    expected = f"{later.purpose}: as before, {_in_words(beside[2], beside[3])}"
                     at.expect("balances.of-account", expected, got, later, *beside)
                 if got:
                     break
@@ -106,12 +107,12 @@ def _payout(
     the payer's balances after and before, the earlier look, and the payout."""
     payer_name, paying = payer
 
-    def look(name: str, fixture: Fixture) -> Exchange:
-        purpose = f"balances of {name}, before or after a payout from {payer_name}"
+    def look(name: str, fixture: Fixture, when: str = "after") -> Exchange:
+        purpose = f"balances of {name} {when} a payout from {payer_name}"
         return at.send(fixture.call("getAccountBalances"), purpose, fixture.client.organization.name)
 
     reading = paying.call("getAccountBalances")
-    untouched = [look(*neighbour) for neighbour in neighbours]
+    untouched = [look(*neighbour, "before") for neighbour in neighbours]
     before = at.send(reading, f"balances of {payer_name}, before a payout")
     paid = at.send(paying.call("createPayout"), f"a payout from {payer_name}")
     if not paid.succeeded:
@@ -138,8 +139,16 @@ def _of_the_payer(now: Exchange, earlier: Exchange, after: Exchange, before: Exc
     looks = (amounts(look.get("balances")) or {} for look in (earlier, now))
     for (currency, member), moved in movement("createPayout", *looks).items():
         if moved == sent_amount(paid.call):
-            return f"{member} in {currency} moved by {moved}, which the other account paid"
+            words = _in_words(now, paid)
+            return f"{words}: {member} in {currency} moved by {moved}, which the other account paid"
     return ""
+
+
+def _in_words(look: Exchange, paid: Exchange) -> str:
+    """The balance of an account in the currency of a payout."""
+    currency = sent_document(paid.call).get("currency")
+    money = _money(look).get(str(currency))
+    return f"{currency} {', '.join(map(show, money))}" if money else f"none in {currency}"
 
 
 def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:

@@ -71,6 +71,18 @@ def differences(
     return [pair for pair in pairs if not same(*pair[1:]) and not alike(operation, *pair)]
 
 
+def first_difference(name: str, got: Any, expected: Any) -> tuple[str, Any, Any]:
+    """The name, as a path, and the values of the first part that differs in two values of a member."""
+    parts: list[tuple[str, Any, Any]] = []
+    if isinstance(got, Mapping) and isinstance(expected, Mapping):
+        parts = [(f"{name}.{each}", got.get(each, MISSING), value) for each, value in expected.items()]
+    elif isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
+        parts = [(f"{name}.{at}", *pair) for at, pair in enumerate(zip(got, expected, strict=True))]
+    different = (part for part in parts if not same(*part[1:]))
+    part = next(different, None)
+    return first_difference(*part) if part else (name, got, expected)
+
+
 def same_instant(got: Any, expected: Any) -> bool:
     """True if two timestamps are equal, or one is the other truncated or rounded to its precision. Other
     values are compared as JSON."""

@@ -206,7 +206,8 @@ def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any 
         return expected, "", exchange
     if broken := comparison.broken_form(exchange, name):
         return expected, Unclear(f"{exchange.purpose}: {name} {broken.message}", broken.rule), exchange
-    return expected, show(shows), exchange
+    part, got, sent = comparison.first_difference(name, shows, value)
+    return f"{what}: {part} {show(sent)}", show(got), exchange
 
 
 def unless_malformed(judgement: Judgement, *values: tuple[Exchange, str]) -> Judgement:
@@ -246,10 +247,11 @@ def difference(first: Exchange, answer: Exchange) -> str:
     if not different:
         return ""
     names = [name for name, _, _ in different[:3]]
-    before, now = told_apart(show(different[0][2]), show(different[0][1]))
     if names == [""]:
         return f"{answer.described()}, another one"
-    return f"{answer.status} with another {', '.join(names)}: {names[0]} {now}, not {before}"
+    part, *values = comparison.first_difference(*different[0])
+    now, before = told_apart(*map(show, values))
+    return f"{answer.status} with another {', '.join(names)}: {part} {now}, not {before}"
 
 
 def same_answer(what: str, first: Exchange, again: Exchange) -> Judgement:

@@ -7,19 +7,24 @@ from typing import Any
 import pytest
 
 from conformance._text import told_apart
+from conformance.checks import load_checks
+from conformance.checks.running import run_check
 from conformance.contract.rules import RULES
 from conformance.judge import outcomes, paging
 from conformance.judge.cells import Cell, Violation
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
 from conformance.report import facts
 from conformance.report.beside import beside
 from conformance.report.evidence import parted, probe, sections_of, trigger
 from conformance.report.sections import sections
-from conformance.wire.messages import Call
+from conformance.wire.messages import Call, to_json
 from conformance.wire.pages import page_of
 from tests.support.report_samples import STARTED, document, exchange, judged, keep, to_plain, whole_run
+from tests.support.runs import run_on
 
 
 def race_of(*bodies: bytes, **changes: Any) -> tuple[Ledger, Violation]:
@@ -74,6 +79,31 @@ def test_where_long_texts_begin_to_differ_is_said() -> None:
     cell = judged("create.echo", "createAccount", Verdict.FAILED, expected=f'name "{text}"', got=f'"{text}b"')
     [shown] = facts_of(whole_run(None, cell))
     assert shown["differs"].startswith("from character 61 on: ")
+
+
+def test_of_an_object_the_first_part_that_differs_is_said() -> None:
+    address = {"line": "1 Main Street " * 30, "region": "NY", "lines": [{"at": 1}, {"at": 2}]}
+    changes = [
+        ({"region": "N"}, 'a read: address.region "NY"', '"N"'),
+        ({"lines": [{"at": 1}, {}]}, "a read: address.lines.1.at 2", "no such member"),
+    ]
+    for change, expected, got in changes:
+        body = to_json({"address": {**address, **change}})
+        assert outcomes.member("a read", exchange(1, body), "address", address)[:2] == (expected, got)
+
+
+class NoSignature(Behaviour):
+    """Refuses every signature of listAccounts."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return ctx.operation != "listAccounts" and super().signatures_equal(ctx, expected, presented)
+
+
+def test_a_part_without_which_a_request_is_refused_too_made_no_difference() -> None:
+    check = load_checks()["test_authentication.test_sound_requests_pass"]
+    [cell], _ = run_check(check, "listAccounts", run_on(NoSignature()))
+    refusal = "401 authentication_error/invalid_signature; without that nonce the same"
+    assert cell.violations[0].got == refusal
 
 
 def test_method_and_path_are_said_once() -> None:

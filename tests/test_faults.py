@@ -54,8 +54,9 @@ def test_a_fault_is_caught(
     if keep:
         folder = Path(keep, f"{program.rule}@{program.operation}-{crc32(program.id.encode()):08x}")
         folder.mkdir(parents=True, exist_ok=True)
-        selection = "" if all_checks else f"--rule {program.rule} --operation {program.operation}"
-        assert run_against(folder, selection, program.make(), timeout=LONGEST).status == 1, program.id
+        cell = "" if all_checks else f"--rule {program.rule} --operation {program.operation}"
+        options = f"--fail-on implied {cell}"
+        assert run_against(folder, options, program.make(), timeout=LONGEST).status == 1, program.id
         return
     outcome = judge(program.make(), plan(deep=True)) if all_checks else catch(program)
     others = [rule for rule in outcome.causes if rule not in (program.rule, *program.also)]

@@ -83,7 +83,7 @@ def test_where_long_texts_begin_to_differ_is_said() -> None:
 
 def test_of_an_object_the_first_part_that_differs_is_said() -> None:
     address = {"line": "1 Main Street " * 30, "region": "NY", "lines": [{"at": 1}, {"at": 2}]}
-    changes = [
+    changes: list[tuple[dict[str, Any], str, str]] = [
         ({"region": "N"}, 'a read: address.region "NY"', '"N"'),
         ({"lines": [{"at": 1}, {}]}, "a read: address.lines.1.at 2", "no such member"),
     ]

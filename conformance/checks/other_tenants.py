@@ -189,12 +189,14 @@ ALIKE: Mapping[str, Callable[[str], str]] = {
 TRIMMED = 3
 
 #: The same, of which operations use one each in turn, children another one than their parents:
-#: percent-encoding is decoded twice, columns truncate, white space is dropped.
+#: percent-encoding is decoded twice, columns truncate, white space is dropped, and NUL
+#: ends texts.
 IN_TURN: Sequence[tuple[str, Callable[[str], str]]] = (
     ("that is percent-encoded twice", lambda known: percent_encoded(known, 0)),
     ("with 144 zeros behind it", lambda known: known + "0" * 144),
     ("with a zero-width joiner in it", _with_inside("\N{ZERO WIDTH JOINER}")),
     ("with a space in it", _with_inside(" ")),
+    ("that goes on behind NUL", lambda known: f"{known}\0x"),
 )
 
 

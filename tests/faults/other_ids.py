@@ -110,6 +110,8 @@ IN_TURN: dict[str, Form] = {
     "144 zeros behind it": read(lambda text: text.removesuffix("0" * 144)),
     "zero-width joiners": read(lambda text: text.replace("\N{ZERO WIDTH JOINER}", "")),
     "spaces in it": read(lambda text: text.replace(" ", "")),
+    # As in a library that ends texts by NUL.
+    "what follows NUL": read(lambda text: text.partition("\0")[0]),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
@@ -132,6 +132,22 @@ def balances(
     return at.eventually(look, shows, "getAccountBalances")
 
 
+def counted(
+    at: Check, fixture: Fixture, spoilt: int, most: int, act: Callable[[Call], object]
+) -> tuple[Got, list[Exchange]] | None:
+    """Counts the payments that `act` makes of one request by what the next one of the same amount moves:
+    what was got (see `_moved_by_more`), and the reads of the balances. None where `act` returns nothing, as
+    it made none. Others may pay before; beside them, the balances would not show what the request takes."""
+    request = countable(at, fixture, spoilt)
+    with undisturbed(at, spoilt):
+        looks = [balances(at, fixture)]
+        if not act(request):
+            return None
+        looks.append(balances(at, fixture, looks[-1], request))
+        looks.append(balances(at, fixture, looks[-1], _one_more(at, fixture, request)))
+    return _moved_by_more(at, looks, request, most), looks
+
+
 def not_counted(at: Check, look: Exchange) -> Unclear:
     """Why balances do not show how often a payment was made."""
     if not look.succeeded:
@@ -141,7 +157,7 @@ def not_counted(at: Check, look: Exchange) -> Unclear:
     return Unclear("the balances move otherwise than by the payments", remedy=UNDISTURBED)
 
 
-def one_more(at: Check, fixture: Fixture, payment: Call) -> Call:
+def _one_more(at: Check, fixture: Fixture, payment: Call) -> Call:
     """Makes a payment of the same amount: that body again or, where it is refused as a duplicate, one in
     another's place. Raises Inconclusive where both are refused."""
 
@@ -158,7 +174,7 @@ def one_more(at: Check, fixture: Fixture, payment: Call) -> Call:
     return answer.call
 
 
-def moved_by_more(at: Check, looks: Sequence[Exchange], payment: Call, most: int) -> Got:
+def _moved_by_more(at: Check, looks: Sequence[Exchange], payment: Call, most: int) -> Got:
     """A balance that changes between the first two looks by a multiple of its change between the last two, by
     one payment, up to the most; empty where it changes by as much, unclear where it does otherwise. Balances
     in the payment's currency count, where one moves; of a payment with ten-thousandths these."""

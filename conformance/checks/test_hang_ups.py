@@ -13,15 +13,7 @@ from conformance.checks.hang_ups import RULE, UNDER_WAY, hang_up_and_ask, refuse
 from conformance.checks.idempotent_requests import own_place, refused_for_key
 from conformance.checks.list_judging import judge_whole
 from conformance.checks.members import judge_members, look_for, mismatches
-from conformance.checks.races import (
-    Rounds,
-    balances,
-    countable,
-    moved_by_more,
-    not_counted,
-    one_more,
-    undisturbed,
-)
+from conformance.checks.races import Rounds, balances, countable, counted, not_counted, undisturbed
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
@@ -79,19 +71,18 @@ def test_caller_hangs_up(at: Check) -> None:
                 break
         return
     fixture = at.account() if at.operation.traits.draws_on_funds else own_place(at)
-    moved, spoilt = list[Got](), 0
+    moved, spoilt, sent = list[Got](), 0, list[Exchange]()
+
+    def act(request: Call) -> list[Exchange]:
+        sent[:] = _sent_again(at, request, how)
+        return sent
+
     # Payments of others spoil a round, or look like more.
     while spoilt < _ROUNDS and len(moved) - spoilt < _ROUNDS and all(moved):
-        request = countable(at, fixture, spoilt)
-        # Beside payments of others, the balances would not show what the request takes.
-        with undisturbed(at, spoilt):
-            looks = [balances(at, fixture)]
-            if not (sent := _sent_again(at, request, how)):
-                return
-            looks.append(balances(at, fixture, looks[-1], request))
-            single = one_more(at, fixture, request)
-            looks.append(balances(at, fixture, looks[-1], single))
-        moved.append(got := moved_by_more(at, looks, request, _MOST))
+        if not (count := counted(at, fixture, spoilt, _MOST, act)):
+            return
+        got, looks = count
+        moved.append(got)
         if isinstance(got, Unclear):
             spoilt += 1
             if got.choice:

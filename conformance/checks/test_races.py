@@ -5,14 +5,14 @@ A server may serialize such requests or refuse all but one: only accepted ones a
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 from conformance.checks.check import Check, check
+from conformance.checks.hang_ups import UNDER_WAY
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.list_judging import judge_single_page, shows_all
 from conformance.checks.members import look_for, not_its_own
-from conformance.checks.races import Rounds, balances, countable, moved_by_more, one_more, undisturbed
+from conformance.checks.races import Rounds, counted
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
@@ -28,7 +28,7 @@ from conformance.world.creations import creations
 from conformance.world.lane import Fixture
 from conformance.world.other_values import other_end
 from conformance.world.samples import marker
-from conformance.world.sender import refusal_of_valid
+from conformance.world.sender import REPLAYS, refusal_of_valid
 
 #: Simultaneous requests in a round, and rounds.
 NONCES, KEYS, WALLETS = 12, 10, 12
@@ -94,31 +94,28 @@ def test_one_key(at: Check) -> None:
     performed once, and a later replay returns that response."""
     rule = "idempotency.race"
     what = "simultaneous requests with one key and body: the balances change as by one of them"
-    moved, spoilt = list[tuple[Got, list[Exchange]]](), 0
+    moved, spoilt, answers = list[tuple[Got, list[Exchange]]](), 0, list[Exchange]()
     rounds = Rounds(at, ROUNDS)
+
+    def act(request: Call) -> Exchange | None:
+        answers[:] = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
+        return _judge_answers(at, rule, request, answers)
+
     for _ in rounds:
         fixture = own_place(at) if not at.operation.traits.draws_on_funds else at.account()
-        request = countable(at, fixture, spoilt)
         if at.operation.traits.moves_money:
-            # Beside payments of others, the balances would not show what these requests take.
-            with undisturbed(at, spoilt):
-                looks = [balances(at, fixture)]
-                answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
-                if _judge_answers(at, rule, request, answers) is None:
-                    continue
-                looks.append(balances(at, fixture, looks[-1], request))
-                other = one_more(at, fixture, request)
-                looks.append(balances(at, fixture, looks[-1], other))
-            got = moved_by_more(at, looks, request, KEYS)
+            if (count := counted(at, fixture, spoilt, KEYS, act)) is None:
+                continue
+            got, looks = count
             if isinstance(got, Unclear) and not got.choice:
                 spoilt += 1
                 at.expect(rule, what, got, *looks)
             else:
-                moved.append((got, looks))
+                moved.append(count)
             continue
+        request = fixture.call(at.operation.id)
         effects = SideEffects(at, fixture).start()
-        answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
-        winner = _judge_answers(at, rule, request, answers)
+        winner = act(request)
         if winner is not None and not at.operation.traits.disables:
             effects.accepted.add(identifier(winner))
             effects.judge(
@@ -189,11 +186,12 @@ def _judge_answers(at: Check, rule: str, request: Call, answers: list[Exchange])
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
             at.expect(rule, *outcomes.answered(what, answer, documented=True))
-    later = at.send(request, "the same key and body after the simultaneous requests")
-    if later.status in (409, *_BUSY):
+    later = at.eventually(
+        lambda: at.send(request, "the same key and body after the simultaneous requests"),
         # The first response may not be stored yet.
-        time.sleep(0.5)
-        later = at.send(request, "the same key and body some time after the simultaneous requests")
+        lambda answer: answer.status not in UNDER_WAY,
+        REPLAYS,
+    )
     if not succeeded:
         if later.succeeded:
             return later

@@ -13,7 +13,7 @@ from conformance.contract.timestamps import http_date
 from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
 from conformance.world.corpora.ids import INHERITED
-from tests.support.overrides import Usual, with_header
+from tests.support.overrides import with_header
 
 from .catalogue import Call, Row, faults, refuse, seam, seams, wrong
 from .rows import each_of, refusing, skipping, where
@@ -123,7 +123,7 @@ def _bearer(ctx: Context) -> str | None:
     return _token(ctx) if ctx.header(b"x-signature") is None else None
 
 
-def _elsewhere(self: Any, usual: Usual, ctx: Context, name: str) -> Any:
+def _elsewhere(self: Any, usual: Any, ctx: Context, name: str) -> Any:
     """Reads another place if a header is missing."""
     value, (missing, elsewhere) = usual(), self.value
     return elsewhere(ctx) if value is None and name == missing else value

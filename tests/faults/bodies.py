@@ -11,7 +11,6 @@ from conformance.contract.fields import Field
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS
-from tests.support.overrides import Usual
 
 from .catalogue import Call, Faulty, Row, faults, seam
 from .rows import says, skipping
@@ -186,7 +185,7 @@ def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
 def mending(test: Call, **options: Any) -> Row:
     """Makes a row that uses its own valid value for the field `value`, or `value[0]`, where a test holds."""
 
-    def parse_body(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+    def parse_body(self: Any, usual: Any, ctx: Context) -> dict[str, Any]:
         ctx.body = body = usual()
         name = self.value if isinstance(self.value, str) else self.value[0]
         if not test(self, ctx, body, name):
@@ -204,7 +203,7 @@ def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
     return {} if destination is None else {"beneficiary_id": destination["parent"]}
 
 
-def _completed(self: Any, usual: Usual, ctx: Context) -> Any:
+def _completed(self: Any, usual: Any, ctx: Context) -> Any:
     """Completes to a valid body what `value` reads of a broken one, unless that is none."""
     if _is_object(ctx.request.body):
         return usual()

@@ -7,7 +7,6 @@ from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.resources import RECORD_KINDS
-from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, seam, seams
 from .paging import LONG_LISTS
@@ -65,11 +64,11 @@ def _hide_the_newest(self: Any, ctx: Context) -> None:
 def without(left_out: Callable[[Any, Context, Listing, int], int], **more: Any) -> dict[str, Any]:
     """Returns the overrides that leave the oldest elements out; their number is told by the real total."""
 
-    def count(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
+    def count(self: Any, usual: Any, ctx: Context, listing: Listing) -> int:
         total = usual()
         return int(total - left_out(self, ctx, listing, total))
 
-    def offset(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
+    def offset(self: Any, usual: Any, ctx: Context, listing: Listing) -> int:
         total = ctx.store.count("account", self.list_parent(ctx), listing.conditions)
         return int(usual() + left_out(self, ctx, listing, total))
 
@@ -248,7 +247,7 @@ faults["list.complete"] |= {
 # ---------------------------------------------------------------------- members of items
 
 
-def _last_without(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Any]:
+def _last_without(self: Any, usual: Any, ctx: Context, listing: Listing) -> list[Any]:
     """Returns the items of a page, of which the last one lacks its name or currency."""
     *items, last = usual() or [{}]
     name = "name" if ctx.operation == "listAccounts" else "currency"

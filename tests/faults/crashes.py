@@ -108,13 +108,16 @@ HEADERS = """cookie x-forwarded-for forwarded origin traceparent accept-charset 
     content-encoding"""
 
 
-def _members(operation: str) -> list[str]:
+def in_address(operation: str) -> list[str]:
     """Returns the paths of the members of an address."""
     return [f"{field.name}.{name}" for field in FIELDS[operation] for name in field.members]
 
 
 def _texts(operation: str) -> list[str]:
-    return [*fields(lambda field: TYPES.get(field.kind, str) is str)(operation), *_members(operation)]
+    return [
+        *fields(lambda field: TYPES.get(field.kind, str) is str)(operation),
+        *in_address(operation),
+    ]
 
 
 def _at(ctx: Context, path: str) -> Any:
@@ -305,7 +308,7 @@ faults["http.no-server-error"] |= {
                     },
                 ),
                 each_of(fields(lambda field: field.free), {"of spaces": _text(str.isspace)}),
-                each_of(_members, {"null": VALUES["null"], "left out": lambda value: value is MISSING}),
+                each_of(in_address, {"null": VALUES["null"], "left out": lambda value: value is MISSING}),
             )(operation).items()
         },
     ),
@@ -325,28 +328,6 @@ faults["http.no-server-error"] |= {
             kind: ("content-type", f"^{re.escape(kind)}$")
             for kind in UNUSUAL[list(OPERATIONS).index(operation) % len(UNUSUAL) :][:1]
         },
-    ),
-    "A text that does not fit its column is answered with 500.": refusing(
-        "check_characters",
-        INTERNAL,
-        lambda self, ctx, field, value: field.name == self.value and len(value) > 255,
-        operations=BODIES,
-        each=lambda operation: [
-            *fields(lambda field: field.kind == "text" and field.max_length is None)(operation),
-            *_members(operation),
-        ],
-    ),
-    "A text that is too long for its column when it is escaped is answered with 500.": refusing(
-        "check_length",
-        INTERNAL,
-        lambda self, ctx, field, value: (
-            field.name == self.value[0]
-            and len(value) <= field.max_length < len(value.replace(self.value[1], "&#00;"))
-        ),
-        operations=BODIES,
-        each=each_of(
-            fields(lambda field: field.free and field.max_length), {f"of {sign}": sign for sign in "&'\"<"}
-        ),
     ),
     "A PATCH to what another beneficiary of the account has in this field is answered with 500.": refusing(
         "patched",

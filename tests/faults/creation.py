@@ -11,7 +11,6 @@ from typing import Any
 from conformance.reference.context import Context
 from conformance.world.other_values import other_end
 from tests.specification import ADDRESS
-from tests.support.overrides import Usual
 
 from .bodies import MONEY, OTHERS, asks
 from .catalogue import faults, kind, seam
@@ -119,7 +118,7 @@ def _text(operation: str) -> str:
     return "display_name" if operation == "createBeneficiary" else "label"
 
 
-def _of_the_last_asked(self: Any, usual: Usual, ctx: Context) -> Fields:
+def _of_the_last_asked(self: Any, usual: Any, ctx: Context) -> Fields:
     """Returns the fields of the last of simultaneous requests."""
     self.state["asked"] = usual()
     pause()

@@ -9,7 +9,6 @@ from typing import Any
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import Query
 from conformance.reference.store import Condition
-from tests.support.overrides import Usual
 
 from .catalogue import Faulty, Row, faults, seam
 from .filters import changes, refuses
@@ -35,7 +34,7 @@ STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
 def comparing_texts(name: str, holds: Callable[[str, str], bool]) -> Row:
     """Makes a row that compares timestamps and a filter as texts."""
 
-    def conditions(self: Any, usual: Usual, ctx: Context, query: Query) -> list[Condition]:
+    def conditions(self: Any, usual: Any, ctx: Context, query: Query) -> list[Condition]:
         ctx.notes["text"] = query.get(name, [""])[0]
         others = {other: values for other, values in query.items() if other != name}
         return usual(ctx, others)

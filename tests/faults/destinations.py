@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 from conformance.reference.context import Context, Record
-from tests.support.overrides import Usual
 
 from .catalogue import Call, Row, faults, kind, seam, seams
 from .races import NotAtomic, pause
@@ -95,7 +94,7 @@ def _others(self: Any, ctx: Context) -> list[Record]:
 def _looked_up(part: slice) -> Call:
     """Finds a destination by a part of its number; creates one if there is none."""
 
-    def create(self: Any, usual: Usual, ctx: Context) -> None:
+    def create(self: Any, usual: Any, ctx: Context) -> None:
         sought = str(ctx.values.get(self.value) or "")[part]
         for one in _others(self, ctx):
             if sought and str(one.get(self.value) or "")[part] == sought:
@@ -122,7 +121,7 @@ faults["create.echo"] |= {
 }
 
 
-def _clear_late(self: Any, usual: Usual, ctx: Context) -> None:
+def _clear_late(self: Any, usual: Any, ctx: Context) -> None:
     others = _others(self, ctx)
     pause()
     store(ctx, {"is_default": False}, others)
@@ -257,7 +256,7 @@ faults["wallet.addresses"] |= {
 }
 
 
-def _first_wallet(self: Any, usual: Usual, ctx: Context) -> None:
+def _first_wallet(self: Any, usual: Any, ctx: Context) -> None:
     """Answers a second create of a pair with the first wallet."""
     if self.claim_wallet_pair(ctx):
         self.create(ctx)

@@ -9,7 +9,6 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import RECORD_KINDS
-from tests.support.overrides import Usual
 
 from .catalogue import SHOWN_LATER, Only, faults, seam
 from .rows import after, before
@@ -39,7 +38,7 @@ PLACES = {
 }
 
 
-def _upsert(self: Any, usual: Usual, ctx: Context) -> None:
+def _upsert(self: Any, usual: Any, ctx: Context) -> None:
     """Stores a new resource in the place of one that the body names, which is the caller's then."""
     kind = RECORD_KINDS[ctx.operation]
     if (known := _named(self, ctx, kind, self.value)) is None:
@@ -53,7 +52,7 @@ def _upsert(self: Any, usual: Usual, ctx: Context) -> None:
     )
 
 
-def _found(self: Any, usual: Usual, ctx: Context) -> None:
+def _found(self: Any, usual: Any, ctx: Context) -> None:
     """Answers with the resource that the body names."""
     if (known := _named(self, ctx, RECORD_KINDS[ctx.operation], self.value)) is None:
         return usual()
@@ -67,7 +66,7 @@ def _overwrite(self: Any, ctx: Context) -> None:
         ctx.store.update({**known, **fields})
 
 
-def _of_body(self: Any, usual: Usual, ctx: Context) -> Record:
+def _of_body(self: Any, usual: Any, ctx: Context) -> Record:
     """Returns the parent that a body names, in place of the path's."""
     parent: Record = usual()
     name = {"createAccount": "customer", "createPayoutDestination": "beneficiary"}.get(

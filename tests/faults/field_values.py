@@ -13,18 +13,18 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import OTHER_RULES
 from tests.specification import LIMITS
-from tests.support.overrides import Usual
 
 from .bodies import Names, apart, everywhere, fields, in_bodies, unchecked
 from .catalogue import Row, faults, seam, seams
+from .crashes import BODIES, INTERNAL, in_address
 from .fields import fillable, limited
-from .rows import always, shown_as, skipping, where
+from .rows import always, each_of, refusing, shown_as, skipping, where
 
 
 def fitting(fits: Callable[[str, int], Any], each: Any) -> Row:
     """Makes a row whose own test, of a value and the maximum, decides whether a field is too long."""
 
-    def check(self: Any, usual: Usual, ctx: Context, field: Field, value: str) -> None:
+    def check(self: Any, usual: Any, ctx: Context, field: Field, value: str) -> None:
         if field.name != self.value or field.max_length is None:
             usual()
         elif not fits(value, field.max_length):
@@ -289,5 +289,33 @@ faults["fields.currency-kind"] |= {
         "check_wallet_pair",
         lambda self, ctx: ctx.values.get("currency") not in WALLET_NETWORKS,
         operations=("createWallet",),
+    ),
+}
+
+
+# ---------------------------------------------------------------------- columns of a database
+
+faults["http.no-server-error"] |= {
+    "A text that does not fit its column is answered with 500.": refusing(
+        "check_characters",
+        INTERNAL,
+        lambda self, ctx, field, value: field.name == self.value and len(value) > 255,
+        operations=BODIES,
+        each=lambda operation: [
+            *fields(lambda field: field.kind == "text" and field.max_length is None)(operation),
+            *in_address(operation),
+        ],
+    ),
+    "A text that is too long for its column when it is escaped is answered with 500.": refusing(
+        "check_length",
+        INTERNAL,
+        lambda self, ctx, field, value: (
+            field.name == self.value[0]
+            and len(value) <= field.max_length < len(value.replace(self.value[1], "&#00;"))
+        ),
+        operations=BODIES,
+        each=each_of(
+            fields(lambda field: field.free and field.max_length), {f"of {sign}": sign for sign in "&'\"<"}
+        ),
     ),
 }

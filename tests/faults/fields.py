@@ -14,7 +14,6 @@ from conformance.reference.context import Context
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.validation import FIELDS
 from conformance.world.corpora.ids import INHERITED
-from tests.support.overrides import Usual
 
 from .bodies import TYPES, apart, asks, fields, in_bodies, is_of_type, mending, required, types, unchecked
 from .catalogue import Call, Row, faults, refuse, seam, seams
@@ -89,7 +88,7 @@ def in_creates(operation: str) -> dict[str, Any]:
     return {name: name for name in required(operation)} | in_bodies(required)(operation)
 
 
-def _inheriting(self: Any, usual: Usual, *_: Any) -> dict[str, Any]:
+def _inheriting(self: Any, usual: Any, *_: Any) -> dict[str, Any]:
     body = usual()
     return {**((isinstance(body.get("__proto__"), dict) and body["__proto__"]) or {}), **body}
 
@@ -167,7 +166,7 @@ def of_the_query(ctx: Context) -> dict[str, Any]:
     return {name: texts[-1] for name, texts in parse_query(ctx.query).items()}
 
 
-def _numbered(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+def _numbered(self: Any, usual: Any, ctx: Context) -> dict[str, Any]:
     """Takes numbers for the listed values at their places."""
     body: dict[str, Any] = usual()
     for field in FIELDS[ctx.operation]:

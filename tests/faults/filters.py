@@ -9,7 +9,6 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Condition
-from tests.support.overrides import Usual
 
 from .catalogue import Call, Row, faults, refuse, seam, seams
 from .rows import envelope, lacking, refusing, skipping, where
@@ -42,7 +41,7 @@ def refuses(*names: str) -> Row:
 def _liking(pattern: str) -> Row:
     """Makes a currency filter that puts the value sent into an SQL pattern."""
 
-    def condition(self: Any, usual: Usual, ctx: Context, query: Query) -> Condition:
+    def condition(self: Any, usual: Any, ctx: Context, query: Query) -> Condition:
         sql = "SELECT DISTINCT currency FROM resources WHERE currency LIKE ?"
         rows = ctx.store.query(sql, pattern.format(query["currency"][0]))
         return Condition("currency", "IN", [row[0] for row in rows])
@@ -99,7 +98,7 @@ def _status_kinds(operation: str) -> dict[str, Call]:
     }
 
 
-def _of_the_beneficiary(self: Any, usual: Usual, ctx: Context, query: Query) -> Any:
+def _of_the_beneficiary(self: Any, usual: Any, ctx: Context, query: Query) -> Any:
     status = (ctx.beneficiary or {})["status"]
     fits = status in self.statuses(ctx, query) or not self.statuses(ctx, query)
     others = [condition for condition in usual() if condition.column != "status"]
@@ -162,7 +161,7 @@ def beside(change: Call, **options: Any) -> Row:
     )
 
 
-def _everything(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
+def _everything(self: Any, usual: Any, ctx: Context, listing: Listing) -> list[Record]:
     """Returns the elements of a page of the whole list."""
     offset = (listing.page - 1) * listing.size
     records = ctx.store.select(RECORD_KINDS[ctx.operation], self.list_parent(ctx))
@@ -178,19 +177,19 @@ def _total_without(self: Any, ctx: Context) -> int:
     return _total(self, ctx, self.conditions(ctx, lacking(self.query(ctx), self.value)))
 
 
-def _ignore_paging(self: Any, usual: Usual, ctx: Context) -> None:
+def _ignore_paging(self: Any, usual: Any, ctx: Context) -> None:
     usual()
     listing = ctx.listing
     if listing is not None and listing.conditions:
         setattr(listing, self.value, {"page": 1, "size": 10}[self.value])
 
 
-def _requested_paging(self: Any, usual: Usual, ctx: Context) -> Any:
+def _requested_paging(self: Any, usual: Any, ctx: Context) -> Any:
     query = self.query(ctx)
     return {**usual(), "page": self.requested_page(ctx, query), "size": self.requested_size(ctx, query)}
 
 
-def _period(self: Any, usual: Usual, ctx: Context, query: Query) -> list[Condition]:
+def _period(self: Any, usual: Any, ctx: Context, query: Query) -> list[Condition]:
     """Reads a period that ends before it begins as another one."""
     conditions: list[Condition] = usual()
     dates = {each.operator: each.value for each in conditions if each.column == "created"}
@@ -285,7 +284,7 @@ FILTERED = [name for name, filters in FILTERS.items() if filters]
 _SEVERAL = ("listPayoutDestinations", "listVirtualAccounts")
 
 
-def _one_of(self: Any, usual: Usual, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
+def _one_of(self: Any, usual: Any, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
     """One of several statuses alone."""
     statuses = query.get("statuses", [])
     return [statuses[self.value]] if statuses else []
@@ -349,7 +348,7 @@ def _payouts(self: Any, ctx: Context, record: Record) -> int:
     return max(1, len(paid))
 
 
-def _joined_count(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
+def _joined_count(self: Any, usual: Any, ctx: Context, listing: Listing) -> int:
     records = self.fetch(ctx, Listing(1, 100, listing.conditions))
     return sum(_payouts(self, ctx, each) for each in records)
 

@@ -9,7 +9,6 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from tests.support.overrides import Usual
 
 from .catalogue import Faulty, faults, refusal, refuse, seam, seams
 from .rows import skipping, where
@@ -35,12 +34,12 @@ class Stepwise(Faulty):
         super().act(ctx)
 
 
-def _undone_between(self: Any, usual: Usual, ctx: Context) -> None:
+def _undone_between(self: Any, usual: Any, ctx: Context) -> None:
     """Takes back what was done where the caller hangs up behind it, but not the record of the key."""
     _undone(self, usual, ctx, lambda: bool(ctx.request.gone(STEP)))
 
 
-def _half_done(self: Any, usual: Usual, ctx: Context) -> None:
+def _half_done(self: Any, usual: Any, ctx: Context) -> None:
     """Ends between the effect on a balance or a pair and the resource, where the caller hangs up there."""
     usual()
     if ctx.record is not None and ctx.request.gone(STEP):
@@ -48,7 +47,7 @@ def _half_done(self: Any, usual: Usual, ctx: Context) -> None:
         refuse(refusal("499 api_error cancelled"))
 
 
-def _undone(self: Any, usual: Usual, ctx: Context, test: Callable[[], bool] = lambda: True) -> None:
+def _undone(self: Any, usual: Any, ctx: Context, test: Callable[[], bool] = lambda: True) -> None:
     """Takes back what was done where a test holds then, but not the record of the key."""
     accounts = {record["id"] for record in (ctx.account,) if record}
     balances = {account: ctx.store.balances(account) for account in accounts}
@@ -65,13 +64,13 @@ def _undone(self: Any, usual: Usual, ctx: Context, test: Callable[[], bool] = la
         ctx.store.change("DELETE FROM resources WHERE id = ?", ctx.record["id"])
 
 
-def _redelivered(self: Any, usual: Usual, ctx: Context) -> None:
+def _redelivered(self: Any, usual: Any, ctx: Context) -> None:
     """A queue delivers work again whose first delivery nobody confirmed."""
     usual()
     usual()
 
 
-def _counted_if_gone(self: Any, usual: Usual, ctx: Context, response: Response) -> None:
+def _counted_if_gone(self: Any, usual: Any, ctx: Context, response: Response) -> None:
     """Numbers the keys whose callers hang up within the last step."""
     usual()
     if ctx.request.gone(STEP):

@@ -10,7 +10,6 @@ from unicodedata import normalize
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
-from tests.support.overrides import Usual
 
 from .bodies import required
 from .catalogue import faults, refuse, seam, seams
@@ -45,7 +44,7 @@ def _renamed(document: dict[str, Any], names: Mapping[str, str], fold: Fold, ord
     return made
 
 
-def _read(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+def _read(self: Any, usual: Any, ctx: Context) -> dict[str, Any]:
     kind, order = self.value
     fold = FOLDS[kind]
     document = _renamed(usual(), {fold(each.name): each.name for each in FIELDS[ctx.operation]}, fold, order)
@@ -68,7 +67,7 @@ def _kinds(operation: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def _in_objects(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+def _in_objects(self: Any, usual: Any, ctx: Context) -> dict[str, Any]:
     document: dict[str, Any] = usual()
     for field in FIELDS[ctx.operation]:
         if field.members and isinstance(document.get(field.name), dict):
@@ -78,7 +77,7 @@ def _in_objects(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
     return document
 
 
-def _alias(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+def _alias(self: Any, usual: Any, ctx: Context) -> dict[str, Any]:
     name, alias = self.value
     document: dict[str, Any] = usual()
     return {name: document[alias], **document} if alias in document else document
@@ -96,7 +95,7 @@ def _aliases(operation: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def _from_paths(self: Any, usual: Usual, ctx: Context) -> dict[str, Any]:
+def _from_paths(self: Any, usual: Any, ctx: Context) -> dict[str, Any]:
     """Reads members of objects from paths of names beside the object."""
     document: dict[str, Any] = usual()
     for field in FIELDS[ctx.operation]:

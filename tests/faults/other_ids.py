@@ -14,7 +14,6 @@ from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
-from tests.support.overrides import Usual
 
 from .catalogue import Only
 
@@ -131,7 +130,7 @@ def forms(
 
 
 def of_any_kind(
-    self: Any, usual: Usual, ctx: Context, kind: str, identifier: str, parent: Record | None = None
+    self: Any, usual: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None
 ) -> Any:
     """Returns the resource of an id of any type, as a single table of all resources does."""
     kinds = dict.fromkeys(RECORD_KINDS.values())

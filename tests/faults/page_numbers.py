@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
-from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, refuse, seam, seams
 from .rows import page, refusing, where
@@ -32,13 +31,13 @@ def _obeyed(which: str) -> Callable[..., int]:
 def reading(which: str, number: int, echo: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
     """Returns the overrides that take a text for a number, and show something in its place."""
 
-    def on_no_integer(self: Any, usual: Usual, ctx: Context, name: str, text: str, *_: Any) -> int:
+    def on_no_integer(self: Any, usual: Any, ctx: Context, name: str, text: str, *_: Any) -> int:
         if name != which:
             return usual()
         ctx.notes[which] = echo(self.value, text)
         return number
 
-    def list_document(self: Any, usual: Usual, ctx: Context) -> Any:
+    def list_document(self: Any, usual: Any, ctx: Context) -> Any:
         echoed = ctx.notes.get(which, ...)
         shown = usual()
         if echoed is ...:

@@ -9,7 +9,6 @@ from conformance.reference.context import Context, Listing
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import FILTERS
 from conformance.reference.seams.resources import RECORD_KINDS
-from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, seam, seams
 from .rows import MISSING, each_of, envelope, page, where
@@ -178,7 +177,7 @@ faults["list.pages"] |= {
 # ---------------------------------------------------------------------- numbers and pages
 
 
-def _named_last(self: Any, usual: Usual, given: bool) -> int:
+def _named_last(self: Any, usual: Any, given: bool) -> int:
     """Returns the number that the last request named that named one."""
     if given:
         self.state["named"] = usual()
@@ -235,7 +234,7 @@ faults["list.defaults"] |= {
 # ---------------------------------------------------------------------- lists without matches
 
 
-def _count_all(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
+def _count_all(self: Any, usual: Any, ctx: Context, listing: Listing) -> int:
     total = usual()
     if not total:
         listing.conditions = []

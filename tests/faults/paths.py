@@ -16,7 +16,6 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import RECORD_KINDS
-from tests.support.overrides import Usual
 
 from .authentication import first_organization, waiving
 from .catalogue import SHOWN_LATER, Faulty, faults, of, seam, seams
@@ -200,7 +199,7 @@ class Deletes(Elsewhere):
         return Response(204, [])
 
 
-def _all(self: Any, usual: Usual, ctx: Context) -> Response | None:
+def _all(self: Any, usual: Any, ctx: Context) -> Response | None:
     """Lists what all organizations have, at a path of the resources' own."""
     kind = RECORD_KINDS[self.operation]
     if ctx.request.method != "GET" or ctx.path.decode() != f"/v1/{_collection(self.operation)}":
@@ -209,11 +208,11 @@ def _all(self: Any, usual: Usual, ctx: Context) -> Response | None:
     return Response.of(200, [self.resource(ctx, kind, one) for one in ctx.store.select(kind, None)])
 
 
-def _authenticate(self: Any, usual: Usual, ctx: Context) -> None:
+def _authenticate(self: Any, usual: Any, ctx: Context) -> None:
     self.authenticate(ctx)
 
 
-def _own_parent(self: Any, usual: Usual, ctx: Context) -> None:
+def _own_parent(self: Any, usual: Any, ctx: Context) -> None:
     self.authenticate(ctx)
     _, _, collection, top, *_ = [*ctx.path.decode().split("/"), ""]
     record = ctx.store.get(collection.removesuffix("s"), top)
@@ -221,7 +220,7 @@ def _own_parent(self: Any, usual: Usual, ctx: Context) -> None:
         raise Refusal("foreign_parent")
 
 
-def _put(self: Any, usual: Usual, ctx: Context) -> Response | None:
+def _put(self: Any, usual: Any, ctx: Context) -> Response | None:
     """Serves a PUT as a PATCH."""
     found = match(ctx.path) if ctx.request.method == "PUT" else None
     if found is None or "PATCH" not in found.methods:
@@ -230,7 +229,7 @@ def _put(self: Any, usual: Usual, ctx: Context) -> Response | None:
     return run(self, ctx)
 
 
-def _pay(self: Any, usual: Usual, ctx: Context) -> Response | None:
+def _pay(self: Any, usual: Any, ctx: Context) -> Response | None:
     """Pays from the account that the body names."""
     if ctx.path != b"/v1/transfers/payouts":
         return None

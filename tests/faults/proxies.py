@@ -13,7 +13,6 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.routes import match
 from conformance.world.corpora import headers
-from tests.support.overrides import Usual
 
 from .catalogue import Only, faults, seams
 from .rows import where
@@ -47,17 +46,17 @@ def _routed(ctx: Context, path: bytes, method: str) -> None:
         ctx.operation, ctx.params = found.methods[method], found.params
 
 
-def _by_address(self: Any, usual: Usual, ctx: Context) -> None:
+def _by_address(self: Any, usual: Any, ctx: Context) -> None:
     _routed(ctx, _header(ctx, self.value), ctx.request.method)
     usual()
 
 
-def _by_method(self: Any, usual: Usual, ctx: Context) -> None:
+def _by_method(self: Any, usual: Any, ctx: Context) -> None:
     usual()
     _routed(ctx, ctx.path, _method(ctx, self.value))
 
 
-def _by_method_first(self: Any, usual: Usual, ctx: Context) -> None:
+def _by_method_first(self: Any, usual: Any, ctx: Context) -> None:
     """As middleware does that other middleware follows."""
     if self.here(ctx):
         ctx.notes["method"] = _method(ctx, self.value)
@@ -112,7 +111,7 @@ faults["auth.signed-method"] |= {
 }
 
 
-def _deleted(self: Any, usual: Usual, ctx: Context, response: Response) -> Response:
+def _deleted(self: Any, usual: Any, ctx: Context, response: Response) -> Response:
     """Deletes what a read showed."""
     if ctx.record is not None and _method(ctx, self.value) == "DELETE":
         ctx.store.change("DELETE FROM resources WHERE id = ?", ctx.record["id"])

@@ -15,7 +15,7 @@ from conformance.reference.context import Context
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
-from tests.support.overrides import Usual, nonce_claimed
+from tests.support.overrides import nonce_claimed
 
 from .catalogue import Call, Faulty, Row, faults, seam, seams
 from .replays import do_again
@@ -46,7 +46,7 @@ class NotAtomic(Faulty):
 def looking_first(name: str, known: Call) -> Row:
     """Makes a row that looks whether something is known, and does what makes it known later."""
 
-    def override(self: Any, usual: Usual, *given: Any) -> bool:
+    def override(self: Any, usual: Any, *given: Any) -> bool:
         if known(self, *given):
             return False
         pause()
@@ -82,7 +82,7 @@ class Counting(Faulty):
 # ---------------------------------------------------------------------- nonces
 
 
-def _two_may_pass(self: Any, usual: Usual, ctx: Context, nonce: str) -> bool:
+def _two_may_pass(self: Any, usual: Any, ctx: Context, nonce: str) -> bool:
     if usual():
         return True
     passed = self.state.setdefault("passed", set())
@@ -113,7 +113,7 @@ class LooksThenActs(NotAtomic):
         return answer
 
 
-def _answer_otherwise(self: Any, usual: Usual, ctx: Context) -> None:
+def _answer_otherwise(self: Any, usual: Any, ctx: Context) -> None:
     """Performs the first of several requests with one key, and answers each otherwise."""
     with self.state.setdefault("lock", threading.Lock()):
         first = self.state.get((self.answer_scope(ctx), ctx.key))
@@ -227,7 +227,7 @@ faults["payout.race"] |= {
 }
 
 
-def _take(self: Any, usual: Usual, ctx: Context) -> None:
+def _take(self: Any, usual: Any, ctx: Context) -> None:
     """Takes the amount of a payout in its currency, and in those for which `value` is true."""
     account, amount = self.parent(ctx)["id"], Decimal(str(ctx.values["amount"]))
     for balance in ctx.store.balances(account):
@@ -303,7 +303,7 @@ def _pair(self: Any, ctx: Context) -> tuple[str, str, str]:
     return (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
 
 
-def _claim_slowly(self: Any, usual: Usual, ctx: Context) -> bool:
+def _claim_slowly(self: Any, usual: Any, ctx: Context) -> bool:
     pair = _pair(self, ctx)
     self.state[pair] = self.state.get(pair, 0) + 1
     pause()

@@ -14,7 +14,6 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT, FIELDS
 from conformance.reference.store import Balance
-from tests.support.overrides import Usual
 
 from .authentication import first_organization
 from .bodies import instead, valid
@@ -143,7 +142,7 @@ def _named_destination(ctx: Context) -> Record:
     return ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
 
 
-def _patch_refused(self: Any, usual: Usual, ctx: Context) -> None:
+def _patch_refused(self: Any, usual: Any, ctx: Context) -> None:
     try:
         usual()
     except Refusal:

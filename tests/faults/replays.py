@@ -13,7 +13,6 @@ from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 from conformance.world.other_values import other_end
-from tests.support.overrides import Usual
 
 from .catalogue import Call, Faulty, Only, Row, faults, kind, refuse, seam, seams
 from .formats import PAYMENTS
@@ -71,12 +70,12 @@ _BESIDE = {
 }
 
 
-def _again(self: Any, usual: Usual, ctx: Context, answer: Answer) -> Response:
+def _again(self: Any, usual: Any, ctx: Context, answer: Answer) -> Response:
     do_again(self, ctx)
     return self.render(ctx)
 
 
-def _unless_older(self: Any, usual: Usual, ctx: Context) -> Any:
+def _unless_older(self: Any, usual: Any, ctx: Context) -> Any:
     """Returns the stored answer of a key that was first used in the last seconds, so many as `value` says."""
     used: int = self.state.setdefault((self.answer_scope(ctx), ctx.key), ctx.now)
     return usual() if ctx.now - used < self.value * 1_000_000 else None
@@ -240,7 +239,7 @@ def _world(ctx: Context) -> Any:
     )
 
 
-def _as_it_is_now(self: Any, usual: Usual, ctx: Context, answer: Answer) -> Response:
+def _as_it_is_now(self: Any, usual: Any, ctx: Context, answer: Answer) -> Response:
     kind = RECORD_KINDS[ctx.operation]
     now = self.resource(ctx, kind, _first(ctx, answer, kind))
     changed = {self.value: now[self.value]} if self.value else now

@@ -10,7 +10,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ANSWERS, BALANCE_MONEY, BODIES, RESOURCES
-from tests.support.overrides import Usual, with_document
+from tests.support.overrides import with_document
 
 from .bodies import OTHERS, asks
 from .catalogue import SHOWN_LATER, Call, Only, Row, faults, seam, seams
@@ -78,13 +78,13 @@ EMPTY_BALANCE = {
 }
 
 
-def _of_the_customer(self: Any, _: Usual, ctx: Context, record: Record) -> list[Any]:
+def _of_the_customer(self: Any, _: Any, ctx: Context, record: Record) -> list[Any]:
     """Returns the balances of all accounts of a customer, as they are shown."""
     accounts = ctx.store.select("account", record["parent"])
     return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
 
 
-def _moved_by_others(self: Any, usual: Usual, ctx: Context, record: Record) -> list[Any]:
+def _moved_by_others(self: Any, usual: Any, ctx: Context, record: Record) -> list[Any]:
     """Returns what other accounts of the customer pay as balances of an account without any."""
     sign = "-" if self.value == "available_balance" else ""
     none = {"available_balance": "0.00", "pending_payout": "0.00"}
@@ -100,7 +100,7 @@ def _twice(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
     return {"balances": [*first, *first, *shown["balances"][1:]]}
 
 
-def _draw_on_another(self: Any, usual: Usual, ctx: Context) -> None:
+def _draw_on_another(self: Any, usual: Any, ctx: Context) -> None:
     paying: Record = ctx.account or {}
     accounts = [paying, *ctx.store.select("account", paying["parent"])]
     ctx.account = next((one for one in accounts if ctx.store.balances(one["id"])), paying)

@@ -17,7 +17,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ANSWERS
-from tests.support.overrides import Usual, with_document
+from tests.support.overrides import with_document
 
 from .catalogue import Call, Error, Row, kind, refuse, seam
 
@@ -53,7 +53,7 @@ def refusing_otherwise(name: str, error: Error | None = None, test: Call = alway
     """Makes a row that refuses otherwise what the seam refuses, if a test of the refusal holds; with the kind
     by default, or its second part."""
 
-    def override(self: Any, usual: Usual, ctx: Context, *_: Any) -> Any:
+    def override(self: Any, usual: Any, ctx: Context, *_: Any) -> Any:
         try:
             return usual()
         except Refusal as found:
@@ -81,7 +81,7 @@ def adding(
     """Makes a row that gives members of the seam's result other values where a test holds."""
     more, holds = _members(members), test or kind
 
-    def override(self: Any, usual: Usual, *given: Any) -> Any:
+    def override(self: Any, usual: Any, *given: Any) -> Any:
         result = usual()
         return {**result, **more(self, *given)} if holds(self, *given) else result
 
@@ -110,7 +110,7 @@ def stale(
     """Makes a row whose seam gives for so many seconds, or times, what it gave first for a key, where a test
     holds."""
 
-    def override(self: Any, usual: Usual, ctx: Context, *given: Any) -> Any:
+    def override(self: Any, usual: Any, ctx: Context, *given: Any) -> Any:
         if not test(self, ctx, *given):
             return usual()
         at = key(self, ctx, *given)
@@ -155,7 +155,7 @@ class Place:
         """Makes a row of servers that show what `changed` returns, by default the kind."""
         place, change = self, changed or kind
 
-        def override(self: Any, usual: Usual, ctx: Context, *given: Any) -> Any:
+        def override(self: Any, usual: Any, ctx: Context, *given: Any) -> Any:
             result = usual()
             if not place.applies(self, ctx, *given):
                 return result

@@ -10,7 +10,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
-from tests.support.overrides import Usual, with_document, with_header
+from tests.support.overrides import with_document, with_header
 
 from .authentication import first_organization
 from .catalogue import Call, Row, faults, of, refusal, refuse, seam, seams
@@ -129,7 +129,7 @@ def _of(ctx: Context, record: Record, what: str) -> Any:
     return [row[0] for row in ctx.store.query(sql, record["id"])][:20]
 
 
-def _remember(self: Any, usual: Usual, ctx: Context, kind: Any, record: Record, *_: Any) -> Any:
+def _remember(self: Any, usual: Any, ctx: Context, kind: Any, record: Record, *_: Any) -> Any:
     """Remembers something of another organization's resource, and refuses it."""
     if foreign(ctx, record):
         ctx.notes["leaked"] = _of(ctx, record, self.value)
@@ -144,7 +144,7 @@ def _shown(operation: str) -> list[str]:
     return ["name", "everything"] if OPERATIONS[operation].path_parameters != ("customer_id",) else ["name"]
 
 
-def _in_the_message(self: Any, usual: Usual, ctx: Context, *_: Any) -> str:
+def _in_the_message(self: Any, usual: Any, ctx: Context, *_: Any) -> str:
     return f"{usual()} {ctx.notes['leaked']}" if "leaked" in ctx.notes else usual()
 
 

@@ -18,7 +18,6 @@ from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
-from tests.support.overrides import Usual
 
 from .authentication import signed_parts
 from .catalogue import Call, Only, Row, faults, seam, seams, wrong
@@ -34,7 +33,7 @@ _SMALLER_UNITS = {"createPayoutDestination": 6, "createPayout": 9}
 _FAR = (3600, 7200, 86_400, 7 * 86_400, 30 * 86_400)
 
 
-def _smaller_units(self: Any, usual: Usual, ctx: Context, text: str) -> int:
+def _smaller_units(self: Any, usual: Any, ctx: Context, text: str) -> int:
     number: int = usual()
     while number > 100_000_000_000_000:
         number //= 1000
@@ -165,7 +164,7 @@ TIMESTAMP_TEXTS = {
 }
 
 
-def _as_number(self: Any, usual: Usual, ctx: Context, text: str) -> int:
+def _as_number(self: Any, usual: Any, ctx: Context, text: str) -> int:
     try:
         return int(text, 16) if self.value == "hexadecimal" and text.startswith("0x") else int(float(text))
     except (ValueError, OverflowError):
@@ -200,7 +199,7 @@ faults["auth.timestamp-integer"] |= {
 # ---------------------------------------------------------------------- signatures
 
 
-def telling(self: Any, usual: Usual, ctx: Context) -> None:
+def telling(self: Any, usual: Any, ctx: Context) -> None:
     """Refuses a wrong signature with a message that reveals the expected one."""
     try:
         usual()

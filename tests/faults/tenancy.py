@@ -16,7 +16,6 @@ from conformance.reference.pipeline import Stage
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import OrganizationRow
-from tests.support.overrides import Usual
 from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, Only, Row, faults, of, seam, seams
@@ -185,7 +184,7 @@ class AsksForFunds(FundsDemanded, Faulty):
 _SECOND = [name for name in OPERATIONS if name in ("createPayout", *OPERATION_SETS["child"])]
 
 
-def _look_up(self: Any, usual: Usual, ctx: Context, kind: str, identifier: str, *parent: Any) -> Any:
+def _look_up(self: Any, usual: Any, ctx: Context, kind: str, identifier: str, *parent: Any) -> Any:
     return usual(ctx, kind, self.value(self, ctx, kind, identifier), *parent)
 
 
@@ -249,14 +248,14 @@ faults["tenancy.foreign-parent"] |= {
 }
 
 
-def _as_the_last(self: Any, usual: Usual, ctx: Context) -> None:
+def _as_the_last(self: Any, usual: Any, ctx: Context) -> None:
     usual()
     self.state["caller"] = ctx.organization
     threading.Event().wait(0.02)
     ctx.organization = self.state["caller"]
 
 
-def _allowed_once(self: Any, usual: Usual, ctx: Context, kind: str, identifier: str) -> Any:
+def _allowed_once(self: Any, usual: Any, ctx: Context, kind: str, identifier: str) -> Any:
     if ctx.path in self.state and (record := self.find(ctx, kind, identifier)) is not None:
         return record
     record = usual()
@@ -292,7 +291,7 @@ faults["tenancy.foreign-parent"] |= {
 # ---------------------------------------------------------------------- answers that show another's
 
 
-def _another(self: Any, usual: Usual, ctx: Context) -> Any:
+def _another(self: Any, usual: Any, ctx: Context) -> Any:
     """Shows the newest resource that is under another parent, with that parent."""
     assert ctx.record is not None
     newest = ctx.store.select(RECORD_KINDS[ctx.operation], None, newest_first=True, limit=50)

@@ -14,7 +14,6 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS
-from tests.support.overrides import Usual
 
 from .catalogue import Only, Row, faults, seam
 from .paging import LONG_LISTS
@@ -210,7 +209,7 @@ def _cells(operation: str) -> dict[str, tuple[str, Change]]:
     }
 
 
-def _kept(self: Any, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
+def _kept(self: Any, usual: Any, ctx: Context, field: Field, value: Any) -> Any:
     """Stores the texts of a place as changed."""
     (place, change), kept = self.value, usual()
     name, _, member = place.partition(".")

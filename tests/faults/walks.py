@@ -9,7 +9,6 @@ from typing import Any
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.resources import RECORD_KINDS
-from tests.support.overrides import Usual
 
 from .catalogue import Call, Faulty, Only, Row, faults, kind, refuse, seam, seams
 from .paging import LONG_LISTS
@@ -87,11 +86,11 @@ def listing(listed: Call | None = None, more: Mapping[str, Call] | None = None, 
     """Makes a row that lists what `listed`, or the kind, returns of all elements; with more overrides."""
     those = listed or kind
 
-    def page_of(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
+    def page_of(self: Any, usual: Any, ctx: Context, listing: Listing) -> list[Record]:
         offset = self.offset(ctx, listing)
         return those(self, ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
 
-    def count(self: Any, usual: Usual, ctx: Context, listing: Listing) -> int:
+    def count(self: Any, usual: Any, ctx: Context, listing: Listing) -> int:
         return len(those(self, ctx, self.fetch(ctx, listing)))
 
     return seams({"count": count, "page_of": page_of, **(more or {})}, **options)
@@ -196,7 +195,7 @@ faults["list.walk"] |= {
 # ---------------------------------------------------------------------- order
 
 
-def _shuffled(self: Any, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
+def _shuffled(self: Any, usual: Any, ctx: Context, listing: Listing) -> list[Record]:
     records: list[Record] = self.fetch(ctx, listing)
     random.Random(turn(self)).shuffle(records)
     return records[_offset(listing) : _offset(listing) + listing.size]

@@ -114,6 +114,11 @@ def test_every_open_rule_is_answered_in_two_ways() -> None:
     assert open_rules - answered == {"http.undocumented-path", "http.undocumented-method"}
 
 
+def test_a_name_stands_for_one_choice() -> None:
+    with pytest.raises(ValueError, match="there already: NewestFirst"):
+        choice()(type("NewestFirst", (Behaviour,), {}))
+
+
 def test_every_choice_is_made_by_a_variant() -> None:
     made = {mixin.__name__ for variant in VARIANTS for mixin in variant.choices}
     assert choice.keys() - made == set()

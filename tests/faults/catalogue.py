@@ -103,13 +103,14 @@ class Fault(Program):
     """A faulty server.
 
     `name` is its sentence, with the value that distinguishes it from others of the sentence. `also` names
-    rules that necessarily break with it. One that an operator makes of a `member` may break any other rule
-    instead, or have no effect.
+    rules that necessarily break with it. One that an operator makes of a `member` may have no effect and,
+    unless the schema names its rule (`exact`), break any other rule instead.
     """
 
     value: Any = None
     also: tuple[str, ...] = ()
     member: str = ""
+    exact: bool = False
     by_field: bool = False
 
     @property

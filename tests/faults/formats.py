@@ -103,8 +103,6 @@ faults["format.object"] |= {
                 "other": lambda name: "resource",
                 "capital": str.capitalize,
                 "plural": lambda name: f"{name}s",
-                "null": lambda name: None,
-                "number": lambda name: 1,
             },
             {*OPERATION_SETS["all"]} - {"listAccounts"},
         ),
@@ -114,11 +112,7 @@ faults["format.object"] |= {
 }
 
 #: Kind -> change of an id.
-IDS: dict[str, Change] = {
-    "number": lambda identifier: 12345,
-    "null": lambda identifier: None,
-    "empty": lambda identifier: "",
-}
+IDS: dict[str, Change] = {"number": lambda identifier: 12345, "empty": lambda identifier: ""}
 
 PREFIXED: dict[str, Change] = {
     "without prefix": lambda identifier: identifier.partition("_")[2],
@@ -175,7 +169,6 @@ TIMES: dict[str, Change] = {
     "epoch": lambda text: 1_800_000_000,
     "epoch text": lambda text: "1800000000",
     "milliseconds": lambda text: 1_800_000_000_000,
-    "null": lambda text: None,
     "empty": lambda text: "",
     "no seconds": lambda text: text[:16] + "Z",
     "basic": lambda text: re.sub("[-:]", "", text),
@@ -243,9 +236,7 @@ faults["format.timestamp-current"] |= {
 
 #: Kind -> change of an amount.
 AMOUNTS: dict[str, Change] = {
-    "number": float,
     "integer": lambda text: int(float(text)),
-    "null": lambda text: None,
     "empty": lambda text: "",
     "exponent": lambda text: f"{float(text):e}",
     "comma": lambda text: text.replace(".", ",") + ",0" * ("." not in text),
@@ -314,7 +305,6 @@ faults["format.enum"] |= {
             members(lambda field: field.values),
             {"unlisted": "archived", "capitals": str.upper, "empty": "", "number": 1},
         ),
-        each_of(members(lambda field: field.values and not field.sometimes), [None]),
         each_of("status", ("disabled by", "suspended"), ["createPayoutDestination"]),
         each_of(inside("payout_destinations", "status type"), ["archived"], EMBEDDING),
     )

@@ -92,8 +92,8 @@ class Outcome:
 
     def shows(self, fault: Fault) -> bool:
         """Returns True if the fault's rule is broken, or not judged because of a rule in `also`; of one that
-        an operator makes, if any is."""
-        if fault.member:
+        an operator makes, and whose rule no schema names, if any is."""
+        if fault.member and not fault.exact:
             return bool(self.broken)
         cell = (fault.rule, fault.operation)
         cause = self.kept_from.get(cell, "")

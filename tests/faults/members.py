@@ -1,8 +1,10 @@
 """Every plausible mistake in every member: servers broken in one way in one member of one operation.
 
-Operators over the members of schemas make them, so that a new field has its own at once. Any rule may catch
-one, not only the rule that it is most likely to break, and it may have no effect, where nothing that it
-reads, stores or shows is another value. Those that nobody can see are in OPEN, each with its ruling.
+Operators over the members of schemas make them, so that a new field has its own at once. One that shows a
+member of another type, as null, or not at all, against its schema, must break the rule that the schema names;
+any rule may catch another one, not only the rule that it most likely breaks. It may have no effect, where
+nothing that it reads, stores or shows is another value. Those that nobody can see are in OPEN, each with its
+ruling.
 """
 
 from __future__ import annotations
@@ -212,15 +214,29 @@ def _changing(operation: str, create: str, path: str, default: Any) -> Iterator[
 # ---------------------------------------------------------------------- their rules
 
 
+def _against_schema(operation: str, sentence: str, path: str) -> bool:
+    """Returns True for a mistake in what is shown that the schema of the answer forbids."""
+    must, schema = answered(operation).get(path, (False, {}))
+    return {
+        "A member is not shown.": must,
+        "A member is shown as null.": not nullable(schema),
+        "A member is shown of another type.": True,
+    }.get(sentence, False)
+
+
 def rule_of(operation: str, sentence: str, path: str) -> str:
     """The rule that a mistake is most likely to break: one of the member's schema, if it is another type or
     missing, else one of the operation."""
     traits, listed = TRAITS[operation], OPERATIONS[operation].is_list
     must, schema = answered(operation).get(path, (False, {}))
-    shape = str(schema.get("x-rule") or ("list.item-fields" if listed else "format.fields"))
+    named = (part["x-rule"] for part in (schema, *schema.get("anyOf", ())) if "x-rule" in part)
+    shape = next(named, "list.item-fields" if listed else "format.fields")
     if sentence.startswith("The maximum length"):
         return "fields.max-length" if sentence.endswith("more.") else "fields.max-length-accepted"
     if sentence == "A member is not shown." and must:
+        _, above = answered(operation).get(path.rpartition(".")[0], (False, {}))
+        if "x-rule" in above:
+            return str(above["x-rule"])
         return "list.item-fields" if listed else "format.nullable" if nullable(schema) else "format.fields"
     if sentence.endswith("of another type.") or (sentence.endswith("as null.") and not nullable(schema)):
         return shape
@@ -334,8 +350,9 @@ def bugs() -> Iterator[Fault]:
         for make in (in_answers, in_bodies, in_creates, in_changes):
             for sentence, path, parts in make(operation):
                 rule = rule_of(operation, sentence, path)
-                kind = f"{sentence.removesuffix('.')}: {path}"
-                yield Fault((rule,), operation, kind, sentence, Changed, parts, member=path)
+                name = f"{sentence.removesuffix('.')}: {path}"
+                exact = _against_schema(operation, sentence, path)
+                yield Fault((rule,), operation, name, sentence, Changed, parts, member=path, exact=exact)
 
 
 FAULTS += (bug for bug in bugs() if (bug.operation, bug.sentence, bug.member) not in opened())

@@ -209,32 +209,38 @@ def _undocumented(at: Check, create: Exchange) -> list[str]:
 
 @check(RULE)
 def test_undocumented_reads_are_guarded(at: Check) -> None:
-    """GET on the addresses where a created resource may be readable, alone or in a list, shows it neither
-    without authentication nor to another organization, also below the latter's own account; nor do documented
-    paths with the id of its customer or account left empty."""
+    """GET on the addresses where a created resource or its customer may be readable, alone or in a list,
+    shows it neither without authentication nor to another organization, also below the latter's own account;
+    nor do documented paths with the id of its customer or account left empty."""
     create = creations(at.lane, at.operation.id)[0].exchange
-    own, addresses = identifier(create), _undocumented(at, create)
-    for address in addresses:
+    addresses = {address: identifier(create) for address in _undocumented(at, create)}
+    version, top, parent, *rest = create.call.path.strip("/").split("/")
+    if at.operation.path_parameters == ("customer_id",):
+        # No operation creates one.
+        alone, listed = f"/{version}/{top}/{parent}", f"/{version}/{top}?size={MAX_SIZE}"
+        addresses |= dict.fromkeys((alone, listed), unquote(parent))
+    for address, own in addresses.items():
         what = f"GET {address} without authentication"
-        _judge_read(at, create, at.send(Call(None, "GET", address, auth=_UNSIGNED), what))
+        _judge_read(at, own, at.send(Call(None, "GET", address, auth=_UNSIGNED), what))
     if at.target.secondary is None:
         return
-    version, top, _, *rest = create.call.path.strip("/").split("/")
     # An access check may skip an empty id.
-    nameless = "/".join(["", version, top, "", *rest])
-    addresses += _addresses(at, nameless, own, documented=True)
+    collections = [("/".join(["", version, top, "", *rest]), True)]
     # A server may check the owner of the path only.
     with at.probe(*at.rules):
         ids = at.lane.account(owner="secondary").ids(at.operation.id)
-        addresses += _addresses(at, call(at.operation.id, ids).path, own, documented=False)
-    for address in addresses:
+        collections.append((call(at.operation.id, ids).path, False))
+    for collection, known in collections:
+        found = _addresses(at, collection, identifier(create), documented=known)
+        addresses |= dict.fromkeys(found, identifier(create))
+    for address, own in addresses.items():
         what = f"GET {address} by another organization"
-        _judge_read(at, create, at.send(Call(None, "GET", address), what, "secondary"))
+        _judge_read(at, own, at.send(Call(None, "GET", address), what, "secondary"))
 
 
-def _judge_read(at: Check, create: Exchange, answer: Exchange) -> None:
-    """Judges that an answer has no object with the id of a created resource and another documented member."""
-    own, got = identifier(create), ""
+def _judge_read(at: Check, own: str, answer: Exchange) -> None:
+    """Judges that an answer has no object with the id `own` and another documented member."""
+    got = ""
     for each in all_objects(answer.document) if answer.succeeded else ():
         others = [name for name in documented(at.operation.id) if name != "id" and name in each]
         if each.get("id") == own and others:

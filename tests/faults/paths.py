@@ -208,6 +208,19 @@ def _all(self: Any, usual: Any, ctx: Context) -> Response | None:
     return Response.of(200, [self.resource(ctx, kind, one) for one in ctx.store.select(kind, None)])
 
 
+def _customers(self: Any, usual: Any, ctx: Context) -> Response | None:
+    """Shows customers in a list, or one by its id."""
+    *top, last = ctx.path.decode().split("/")
+    if ctx.request.method != "GET" or (self.value == "in a list") is not (last == "customers"):
+        return None
+    if last != "customers" and top[-1] != "customers":
+        return None
+    self.admit(ctx)
+    found = ctx.store.select("customer", None) if last == "customers" else [ctx.store.get("customer", last)]
+    shown = [{"id": one["id"], "object": "customer", "name": "Ada"} for one in found if one]
+    return Response.of(200, {"items": shown}) if shown else None
+
+
 def _authenticate(self: Any, usual: Any, ctx: Context) -> None:
     self.authenticate(ctx)
 
@@ -269,6 +282,12 @@ faults["auth.undocumented-reads"] |= {
         {"served": _all, "admit": _authenticate},
         base=Elsewhere,
         operations=("createAccount", "createBeneficiary", "createVirtualAccount"),
+    ),
+    "An undocumented path shows customers to every organization.": seams(
+        {"served": _customers, "admit": _authenticate},
+        base=Elsewhere,
+        operations=("createAccount",),
+        each=("in a list", "by its id alone"),
     ),
     "A PUT changes a beneficiary as a PATCH does, but of any organization.": seams(
         {"served": _put, "owned": lambda self, usual, ctx, *_: ctx.request.method == "PUT" or usual()},

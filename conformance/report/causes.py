@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from conformance.contract.fields import documented
 from conformance.contract.needs import NEEDS, UNBUILT
 from conformance.contract.operations import response_problems
 from conformance.contract.rules import ALL_RULES, Level
@@ -112,8 +113,12 @@ def _behind(
         for violation in violations:
             if not violation.exchanges and violation.got in proven:
                 continue
-            sent_to = _sent_to(row.rule, violation, exchanges) or operation
-            others = {each: each.on(sent_to, looked) for each in rows if each.known == row.known}
+            places = {operation, *_operations(row.rule, violation, exchanges)}
+            others = {
+                each: [broken for place in places for broken in each.on(place, looked)]
+                for each in rows
+                if each.known == row.known
+            }
             forms = _broken_forms(violation, exchanges)
             forms = set() if row.rule in forms else forms
             explains = (
@@ -128,10 +133,20 @@ def _behind(
     return list(behind)
 
 
-def _sent_to(rule: str, violation: Violation, exchanges: Exchanges) -> str | None:
-    """The operation to which what an answer shows was sent, the last of its evidence; None if unknown."""
-    sender = exchanges.get(violation.exchanges[-1]) if violation.exchanges[1:] else None
-    return sender.operation if sender and rule in INVARIANTS else None
+def _operations(rule: str, violation: Violation, exchanges: Exchanges) -> set[str]:
+    """The operation of the read in which a violation was seen, and that to which what an answer shows was
+    sent, the last of its evidence."""
+    numbers = violation.exchanges[-1:] if rule in INVARIANTS else violation.exchanges[:1]
+    named = (exchanges[number] for number in numbers if number in exchanges)
+    reads = (each for each in named if rule in INVARIANTS or each.method == "GET")
+    return {each.operation for each in reads if each.operation}
+
+
+def _members(violation: Violation, exchanges: Exchanges) -> set[str]:
+    """The documented members that a violation names."""
+    wrong = wrong_exchange(violation, exchanges)
+    names = {*re.findall(r": (\w+)", violation.expected)}
+    return names & {*documented(wrong.operation)} if wrong and wrong.operation else set()
 
 
 def _broken_forms(violation: Violation, exchanges: Exchanges) -> set[str]:
@@ -179,11 +194,18 @@ def _explains(
     if said and symptom == "2xx":
         # Of what is signed over something else, the right signature is refused, and that one passes.
         symptoms |= {_symptom(rule, each, exchanges) for each in violations if each.acceptance}
+    names = _members(violation, exchanges)
     return any(
-        _symptom(rule, each, exchanges) in symptoms or {*violation.exchanges[:1]} & {*each.exchanges}
+        (_symptom(rule, each, exchanges) in symptoms and _alike(names, _members(each, exchanges)))
+        or {*violation.exchanges[:1]} & {*each.exchanges}
         for each in violations
         if not of_signatures or each.acceptance
     )
+
+
+def _alike(names: set[str], others: set[str]) -> bool:
+    """True unless both are members, and none of them the same."""
+    return not names or not others or bool(names & others)
 
 
 def _same_error(one: ExchangeRecord | None, other: ExchangeRecord | None) -> bool:
@@ -209,7 +231,8 @@ def _symptom(rule: str, violation: Violation, exchanges: Exchanges) -> str:
     if exchange.status is None or exchange.status >= 500:
         return trigger(exchange)
     refused = exchange.status == 401 and _RIGHTLY_SIGNED.issuperset(exchange.call.get("auth", ()))
-    return f"401 {error_code(exchange)}" if refused else f"{exchange.status // 100}xx"
+    refused = refused or (violation.acceptance and exchange.status >= 400)
+    return f"{exchange.status} {error_code(exchange)}" if refused else f"{exchange.status // 100}xx"
 
 
 def error_code(exchange: ExchangeRecord) -> str:

@@ -58,6 +58,20 @@ _ROWS: list[_Row] = [
         {"http.no-server-error": "updateBeneficiary"},
     ),
     ("idempotency.conflict", "not with 4xx: 200", "createPayout", {}),
+    ("tenancy.sibling-child", "", "updateBeneficiary", {}),
+    ("create.echo", "created if missing: wallet_address", "createPayoutDestination", {}),
+    (
+        "read.equals-create",
+        "shown as null: address.postal_code",
+        "getBeneficiary",
+        {"beneficiary.update": "updateBeneficiary"},
+    ),
+    (
+        "idempotency.key-accepted",
+        "variant a",
+        "createPayoutDestination",
+        {"fields.accepts-valid": "createPayoutDestination", "idempotency.hang-up": "createPayoutDestination"},
+    ),
     (
         "list.walk",
         "pages goes with it: one more",
@@ -171,7 +185,7 @@ _PAIRS = [
     (rule, kind, operation, *other)
     for rule, kind, operation, beside in _ROWS
     for other in beside.items()
-    if other in _OTHERS and other[1] != operation
+    if other in _OTHERS and other[1] != operation and not _fault(rule, kind, operation).base.everywhere
 ]
 
 

@@ -67,8 +67,7 @@ class Faulty(Behaviour):
         return ctx.operation == self.operation
 
 
-#: operationId, or "" for all; seam; its other result, of the server, the context, the usual result and the
-#: arguments of the seam.
+#: operationId, or "" for all; seam; override, called as that of a row.
 Part = tuple[str, str, Callable[..., Any]]
 
 
@@ -86,7 +85,8 @@ class Changed(Faulty):
     def _overriding(self, usual: Call, operation: str, _: str, change: Call, counts: bool) -> Call:
         def override(ctx: Context, *others: Any) -> Any:
             result = usual(ctx, *others)
-            changed = change(self, ctx, result, *others) if operation in ("", ctx.operation) else result
+            here = operation in ("", ctx.operation)
+            changed = change(self, lambda *_: result, ctx, *others) if here else result
             self.effects += counts and changed != result
             return changed
 

@@ -218,9 +218,9 @@ def _reference(resource: str) -> Mapping[str, list[tuple[Context, Any]]]:
     of resource run on the reference server."""
     answers: dict[str, list[tuple[Context, Any]]] = defaultdict(list)
 
-    def keep(_: Any, ctx: Context, answer: Any, *others: Any) -> Any:
-        answers[ctx.operation].append((ctx, answer))
-        return answer
+    def keep(_: Any, usual: Any, ctx: Context, *others: Any) -> Any:
+        answers[ctx.operation].append((ctx, usual()))
+        return usual()
 
     lane = run_on_fault(Changed(value=(("", "finish", keep),)))
     for check, operation in _checks_of(resource):
@@ -242,9 +242,12 @@ def idle(server: Faulty) -> bool:
     (operation, seam, change), *further = server.value
     if further or seam not in _RESULTS:
         return False
+    results = (
+        (ctx, _RESULTS[seam](ctx, answer)) for ctx, answer in _reference(RECORD_KINDS[operation])[operation]
+    )
     return all(
-        change(server, ctx, usual := _RESULTS[seam](ctx, answer)) == usual
-        for ctx, answer in _reference(RECORD_KINDS[operation])[operation]
+        change(server, lambda: result, ctx) == result  # noqa: B023 - called at once
+        for ctx, result in results
     )
 
 

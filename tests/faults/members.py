@@ -28,10 +28,10 @@ from conformance.reference.seams.resources import RECORD_KINDS
 from .catalogue import FAULTS, Changed, Fault, Part
 from .rows import MISSING, other, shown_as
 
-#: Of the server, the context, the usual result of a seam and its arguments: another result.
+#: An override of a seam.
 Change = Callable[..., Any]
 
-#: Sentence, path of a member such as `address.city`, and changes, of which the last one shows.
+#: Sentence, path of a member such as `address.city`, and overrides, of which the last one shows.
 Bug = tuple[str, str, tuple[Part, ...]]
 
 
@@ -89,7 +89,7 @@ def asked(operation: str) -> tuple[str, ...]:
 
 
 def showing(path: str, way: Callable[[Any], Any] | None, nulls: bool = False) -> Change:
-    return lambda self, ctx, usual, *_: shown_as(usual, path, way or self.another, nulls)
+    return lambda self, usual, *_: shown_as(usual(), path, way or self.another, nulls)
 
 
 def as_in(source: Any, record: Any, path: str) -> Any:
@@ -128,7 +128,9 @@ def in_bodies(operation: str) -> Iterator[Bug]:
             continue
 
         def stored(way: Callable[[Any], Any], path: str = path, name: str = name) -> Change:
-            return lambda self, ctx, new, *_: shown_as(new, path, way) if name in ctx.values else new
+            return lambda self, usual, ctx, *_: (
+                shown_as(usual(), path, way) if name in ctx.values else usual()
+            )
 
         for how, way in WAYS.items():
             yield f"A field is stored {how}.", path, ((operation, seam, stored(way)),)
@@ -151,7 +153,8 @@ def _unless(value: Any, sent: Any) -> Any:
 
 
 def _of_the_query(name: str) -> Change:
-    def taken(_: Any, ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
+    def taken(self: Any, usual: Any, ctx: Context) -> dict[str, Any]:
+        body: dict[str, Any] = usual()
         values = parse_qs(ctx.query.decode("latin-1")).get(name) if name in body else None
         return {**body, name: values[-1]} if values else body
 
@@ -160,7 +163,7 @@ def _of_the_query(name: str) -> Change:
 
 def _limited(own: Field, by: int) -> Change:
     limited = replace(own, max_length=(own.max_length or 0) + by)
-    return lambda _, ctx, fields: [limited if one.name == own.name else one for one in fields]
+    return lambda self, usual, *_: [limited if one.name == own.name else one for one in usual()]
 
 
 def in_creates(operation: str) -> Iterator[Bug]:
@@ -191,22 +194,25 @@ def _changing(operation: str, create: str, path: str, default: Any) -> Iterator[
     seam = "disabled" if traits.disables else "patched"
 
     def unless_sent(change: Callable[[Any, Any], Any]) -> Part:
-        return operation, seam, lambda self, ctx, new, old: new if name in ctx.values else change(new, old)
+        return (
+            *(operation, seam),
+            lambda self, usual, ctx, old: usual() if name in ctx.values else change(usual(), old),
+        )
 
     if name not in traits.sets:
-        first = (create, "new_record", lambda self, ctx, made: {**made, "_first": made})
+        first = (create, "new_record", lambda self, usual, *_: {**usual(), "_first": usual()})
         back = unless_sent(lambda new, old: as_in(old["_first"], new, path))
         yield "A member that is not named is again as it was created.", path, (first, back)
         if name == path:
             change = unless_sent(lambda new, old: {**new, path: default})
             yield "A member that is not named gets its default.", path, (change,)
     if name in asked(operation) or name in traits.sets:
-        ignored: Part = (operation, seam, lambda self, ctx, new, old: as_in(old, new, path))
+        ignored: Part = (operation, seam, lambda self, usual, ctx, old: as_in(old, usual(), path))
         yield "A change is ignored.", path, (ignored,)
-        last: Part = (operation, seam, lambda self, ctx, new, old: {**new, "_last": old})
+        last: Part = (operation, seam, lambda self, usual, ctx, old: {**usual(), "_last": old})
         stale: Part = (
             *(traits.read_by, "success_document"),
-            lambda self, ctx, shown: as_in(ctx.record.get("_last", shown), shown, path),
+            lambda self, usual, ctx: as_in(ctx.record.get("_last", usual()), usual(), path),
         )
         yield "A change is not shown by a read.", path, (last, stale)
 
@@ -235,9 +241,9 @@ def rule_of(operation: str, sentence: str, path: str) -> str:
         return "fields.max-length" if sentence.endswith("more.") else "fields.max-length-accepted"
     if sentence == "A member is not shown." and must:
         _, above = answered(operation).get(path.rpartition(".")[0], (False, {}))
-        if "x-rule" in above:
-            return str(above["x-rule"])
-        return "list.item-fields" if listed else "format.nullable" if nullable(schema) else "format.fields"
+        if nullable(schema) and not listed:
+            return "format.nullable"
+        return str(above.get("x-rule") or ("list.item-fields" if listed else "format.fields"))
     if sentence.endswith("of another type.") or (sentence.endswith("as null.") and not nullable(schema)):
         return shape
     if sentence.startswith("A member is shown ") and schema.keys() & {"const", "enum"}:

@@ -69,7 +69,10 @@ class Check:
     def account(self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False) -> Fixture:
         """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
         below = "beneficiary_id" in self.operation.path_parameters
-        return self.lane.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
+        # An account takes one wallet of a pair.
+        beside_wallets = self.operation.resource != "wallet"
+        purpose = purpose_of(self.operation.id, purpose)
+        return self.lane.account(purpose, owner, fresh=fresh, below=below, beside_wallets=beside_wallets)
 
     def valid(self, *, fresh: bool = False) -> Call:
         """Builds a valid call of the check's operation: in a place in which nothing is, if `fresh`, or in one

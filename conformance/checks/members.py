@@ -184,7 +184,7 @@ def _populated(at: Check) -> Fixture:
     if operation.traits.shows_balances:
         return at.lane.account(PAYOUTS) if at.target.primary.funded_account_id else fixture
     if operation.traits.disables:
-        fixture = at.lane.account(fresh=True)
+        fixture = at.account(fresh=True)
     if "beneficiary_id" in operation.path_parameters:
         _ = fixture.destination
     elif operation.id == "listWallets":

@@ -49,7 +49,8 @@ Vault = tuple[Fixture, list[Exchange], list[Exchange]]
 def new_vault(at: Check) -> Vault:
     """A new account with a destination of each kind that the server accepts. Raises Inconclusive if it
     refuses the sample."""
-    run, fixture = at.lane, at.lane.account(fresh=True)
+    run, beside_wallets = at.lane, at.operation.resource != "wallet"
+    fixture = run.account(fresh=True, beside_wallets=beside_wallets)
     created = [fixture.destination]
     wallet, bank = run.samples.wallet_destinations()[0], fixture.bank_account()
     # A server may mask only the numbers of the destination's type, or only addresses of one network.

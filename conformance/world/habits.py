@@ -34,11 +34,15 @@ def prepopulated(lane: Lane, operation: str) -> bool:
     older than the account. Raises Inconclusive where no account can be created."""
     if operation not in POPULATED:
         return False
+    beside_wallets = OPERATIONS[operation].resource != "wallet"
     if not made_by(lane, operation):
         # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
-        elsewhere, create = lane.account(fresh=True), OPERATIONS[operation].filled_by
+        elsewhere, create = (
+            lane.account(fresh=True, beside_wallets=beside_wallets),
+            OPERATIONS[operation].filled_by,
+        )
         lane.send(elsewhere.client, elsewhere.call(create), "an element of another account")
-    fixture = lane.account(fresh=True)
+    fixture = lane.account(fresh=True, beside_wallets=beside_wallets)
     listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
     exchange = lane.lag.eventually(
         f"{operation} of a new account",

@@ -245,7 +245,8 @@ def _growing_list(lane: Lane, operation: str) -> KnownList:
 @once_for_all_lanes
 def _large_list(lane: Lane, operation: str, count: int) -> KnownList:
     accepts(lane, OPERATIONS[operation].filled_by)
-    known = _new_list(lane.account(fresh=True), operation)
+    beside_wallets = OPERATIONS[operation].resource != "wallet"
+    known = _new_list(lane.account(fresh=True, beside_wallets=beside_wallets), operation)
     known.fill(elements(known.fixture, known.create, plain=True), count)
     known.settle()
     return known

@@ -29,14 +29,21 @@ class Lane(Sender):
     """A lane of a run: what it sends, and the fixtures of its checks."""
 
     def account(
-        self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False, below: bool = False
+        self,
+        purpose: Purpose = SHARED,
+        owner: str = "primary",
+        *,
+        fresh: bool = False,
+        below: bool = False,
+        beside_wallets: bool = False,
     ) -> Fixture:
         """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one. Checks that name the same share its contents.
 
         A `fresh` one has resources of its own in an account in which nothing is (for payouts: the funded one)
         and is not shared: one that a check has created and left, or a new one. `below`: the check works below
-        a beneficiary, so that the shared account will do."""
+        a beneficiary, so that the shared account will do. `beside_wallets`: where no new one can be had, one
+        in which a check has left wallets will do."""
         primary = self.target.primary
         if purpose.funded and owner == "primary" and primary.funded_account_id is not None:
             fixture = Fixture(self, account_id=primary.funded_account_id)
@@ -50,6 +57,8 @@ class Lane(Sender):
                 restyle=with_marks if purpose.marked else None,
                 business=purpose.business or (purpose.marked and owner == "secondary"),
                 vacant=owner != "cousin" and not purpose.marked,
+                beside_wallets=beside_wallets or (purpose.beside_wallets and owner != "cousin"),
+                shared=not fresh,
             )
         if fresh:
             return fixture
@@ -79,9 +88,11 @@ class Fixture:
         restyle: Restyle | None = None,
         business: bool = False,
         vacant: bool = False,
+        beside_wallets: bool = False,
+        shared: bool = False,
     ) -> None:
         self.lane = lane
-        self._vacant = vacant
+        self._vacant, self._beside_wallets, self._shared = vacant, beside_wallets, shared
         self._business = business
         self._restyle = restyle
         self.client = lane.client(organization)
@@ -102,13 +113,20 @@ class Fixture:
     @property
     @once
     def account(self) -> Exchange:
-        """The exchange that created the account: for a `vacant` one, that of an account that a check left."""
+        """The exchange that created the account: for a `vacant` one, that of an account that a check left; so
+        it is `beside_wallets` where the server refuses to create one, which may be for their number."""
         vacant = self.lane.common.vacant
         opening = call("createAccount", {"customer_id": self.customer_id}, self.body("createAccount"))
-        if self._vacant and (left := vacant.take(self.client.organization.name, opening.path)):
-            return left
-        opened = self.lane.accept(self.client, opening, "an account to work in")
-        vacant.occupy(opened)
+        place = self.client.organization.name, opening.path
+        opened = vacant.take(*place) if self._vacant else None
+        if opened is None:
+            try:
+                opened = self.lane.accept(self.client, opening, "an account to work in")
+            except Inconclusive:
+                opened = vacant.take_with_wallets(*place) if self._beside_wallets else None
+                if opened is None:
+                    raise
+        vacant.occupy(opened, shared=self._shared)
         return opened
 
     @property

@@ -13,19 +13,21 @@ class Purpose:
 
     `funded`: payouts draw on it; the target's funded account, where it names one. `marked`: random markers
     are in all its free texts. `business`: its beneficiary is one, where the server accepts that.
-    `common`: all lanes of a process share it, as no check looks for changes of what is in it.
-    `operation`: only requests of that operation are sent there."""
+    `beside_wallets`: wallets of earlier checks may be there. `common`: all lanes of a process share it, as no
+    check looks for changes of what is in it. `operation`: only requests of that operation are sent there."""
 
     name: str
     funded: bool = False
     marked: bool = False
     business: bool = False
+    beside_wallets: bool = False
     common: bool = False
     operation: str = ""
 
     def of(self, operation: str) -> Purpose:
         """Returns this purpose for requests of one operation."""
-        return replace(self, operation=operation)
+        unique = bool(TRAITS[operation].unique_pair)
+        return replace(self, operation=operation, beside_wallets=not unique)
 
 
 #: Valid requests.
@@ -33,18 +35,18 @@ SHARED = Purpose("shared")
 #: Payouts.
 PAYOUTS = Purpose("payouts", funded=True, common=True)
 #: Resources that other tenants ask for.
-TENANT = Purpose("tenant", marked=True)
-SIBLING_TENANT = Purpose("sibling tenant", marked=True, business=True)
+TENANT = Purpose("tenant", marked=True, beside_wallets=True)
+SIBLING_TENANT = Purpose("sibling tenant", marked=True, business=True, beside_wallets=True)
 #: Something to show for each read.
-POPULATED = Purpose("populated", common=True)
+POPULATED = Purpose("populated", beside_wallets=True, common=True)
 #: Any number of resources, which no check changes.
-CREATED = Purpose("created", common=True)
+CREATED = Purpose("created", beside_wallets=True, common=True)
 #: Lists whose elements are known.
 LISTS = Purpose("lists", common=True)
 #: Bodies that a server may accept or refuse.
-HOSTILE = Purpose("hostile")
+HOSTILE = Purpose("hostile", beside_wallets=True)
 #: Bodies that must be refused, and those of wallets: no wallet is there.
-INVALID_BODIES = Purpose("invalid bodies")
+INVALID_BODIES = Purpose("invalid bodies", beside_wallets=True)
 WITHOUT_WALLETS = Purpose("invalid bodies, without wallets")
 #: Requests that pass authentication, and those that must fail it where the operation has not succeeded.
 AUTHENTICATION = Purpose("authentication")

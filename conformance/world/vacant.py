@@ -1,4 +1,5 @@
-"""Accounts that checks have created and left empty, for those that need one of their own."""
+"""Accounts that checks have created and left empty, for those that need one of their own, and those in which
+checks have left wallets only, for where no more accounts can be created and wallets do not matter."""
 
 from __future__ import annotations
 
@@ -6,46 +7,88 @@ from collections import deque
 from collections.abc import Iterable
 
 from conformance.contract.operations import request_problems
+from conformance.contract.traits import TRAITS
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.created_resources import CreatedResources
 
 CREATE = "createAccount"
 
+#: Creates of what an account takes one of each kind: where one is, most other checks can work all the same.
+_UNIQUE = {operation for operation, traits in TRAITS.items() if traits.unique_pair}
+
+#: Accounts by organization and path of their create, which names the customer.
+Places = dict[tuple[str, str], deque[Exchange]]
+
 
 class VacantAccounts:
-    """The exchanges that created accounts in which nothing is, by organization and path of the create, which
-    names the customer. Each account is left once, and taken once."""
+    """The exchanges that created accounts in which nothing is, or wallets only. Each account is left once,
+    and taken once."""
 
     def __init__(self, created: CreatedResources) -> None:
         self._created = created
-        self._left: dict[tuple[str, str], deque[Exchange]] = {}
-        #: Ids of accounts that are in use, or were left, with the organization and path of their create.
-        self._known: dict[str, tuple[str, str]] = {}
+        self._left: Places = {}
+        self._with_wallets: Places = {}
+        #: Ids of those in which several checks work.
+        self._shared: set[str] = set()
+        #: Id -> the exchange that created an account which is in use, or was left.
+        self._known: dict[str, Exchange] = {}
 
     def known(self, organization: str, path: str) -> set[str]:
         """Returns the ids of a customer's accounts that are in use, or were left."""
-        return {own for own, place in self._known.copy().items() if place == (organization, path)}
+        return {own for own, each in self._known.copy().items() if _place(each) == (organization, path)}
 
-    def occupy(self, exchange: Exchange) -> None:
-        """Notes that a check works in the account that an exchange created."""
-        self._known[str(exchange.get("id"))] = exchange.organization, exchange.call.path
+    def occupy(self, exchange: Exchange, *, shared: bool = False) -> None:
+        """Notes that a check works in the account that an exchange created: a `shared` one is never left."""
+        self._known[own := str(exchange.get("id"))] = exchange
+        if shared:
+            self._shared.add(own)
 
     def leave(self, exchanges: Iterable[Exchange]) -> None:
         """Adds the accounts that exchanges of a check, which has ended, have created in the usual way, if no
-        resource was created in them."""
+        resource was created in them, and those in which they have created wallets, if nothing else was."""
         for exchange in exchanges:
+            if exchange.operation in _UNIQUE and exchange.succeeded:
+                self._leave_with_wallets(exchange.call.ids.get("account_id", ""))
+                continue
             identifier = exchange.get("id") if exchange.operation == CREATE and exchange.succeeded else None
             usual = exchange.call.auth == Auth() and not list(request_problems(CREATE, exchange.call.body))
             if not isinstance(identifier, str) or not usual or identifier in self._known:
                 continue
-            place = self._known[identifier] = exchange.organization, exchange.call.path
-            if identifier not in self._created.parents:
-                self._left.setdefault(place, deque()).append(exchange)
+            self.occupy(exchange)
+            if identifier not in self._created.within:
+                self._left.setdefault(_place(exchange), deque()).append(exchange)
+
+    def _leave_with_wallets(self, identifier: str) -> None:
+        opened = self._known.get(identifier)
+        if (
+            opened is None
+            or identifier in self._shared
+            or not self._created.within.get(identifier, set()) <= _UNIQUE
+        ):
+            return
+        left = self._with_wallets.setdefault(_place(opened), deque())
+        if opened not in left:
+            left.append(opened)
 
     def take(self, organization: str, path: str) -> Exchange | None:
-        """Returns the exchange that created an account of a customer, if one is left."""
-        left = self._left.get((organization, path))
-        try:
-            return left.popleft() if left else None
-        except IndexError:
-            return None
+        """Returns the exchange that created an account of a customer, if one is left in which nothing is."""
+        return _first(self._left, organization, path)
+
+    def take_with_wallets(self, organization: str, path: str) -> Exchange | None:
+        """Returns the exchange that created an account of a customer, if one is left with wallets only."""
+        while (left := _first(self._with_wallets, organization, path)) is not None:
+            if self._created.within[str(left.get("id"))] <= _UNIQUE:
+                return left
+        return None
+
+
+def _place(exchange: Exchange) -> tuple[str, str]:
+    return exchange.organization, exchange.call.path
+
+
+def _first(places: Places, organization: str, path: str) -> Exchange | None:
+    left = places.get((organization, path))
+    try:
+        return left.popleft() if left else None
+    except IndexError:
+        return None

@@ -15,18 +15,19 @@ from conformance.checks.running import IN_VAIN, run_check
 from conformance.checks.test_accepted import SIGNS
 from conformance.contract.json_text import all_texts
 from conformance.judge.cells import Cell
-from conformance.judge.verdicts import Verdict
+from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.world.lane import Lane
-from conformance.world.purposes import PAYOUTS
+from conformance.world.purposes import LISTS, PAYOUTS, SIBLING_TENANT
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.backends import few_payouts_to_one
 from tests.variants.choice import compose
 from tests.variants.demands import SamePayoutOnce, few_of_each
 from tests.variants.networks import refusing
+from tests.variants.payments import FewAccounts
 
 from .test_spoilt_probes import faulty
 
@@ -52,6 +53,24 @@ def test_a_full_account_is_left_for_another(check: str, operation: str) -> None:
         pass
     assert full.path == lane.account().call(operation).path
     assert {cell.verdict for cell in judged(lane, check, operation)} == {Verdict.PASSED}
+
+
+def test_where_no_more_accounts_can_be_created_those_with_wallets_do() -> None:
+    lane = run_on(compose(FewAccounts))
+    assert judged(lane, "test_wallets.test_second_wallet_of_a_pair", "createWallet")
+    shared = lane.account(SIBLING_TENANT)
+    wallet = lane.accept(shared.client, shared.call("createWallet"), "a wallet where others work as well")
+    lane.common.vacant.leave([wallet])
+    assert lane.account(LISTS).account_id
+    while lane.send(lane.client(), lane.account().call("createAccount"), "one more").succeeded:
+        pass
+    with pytest.raises(Inconclusive, match="quota_exceeded"):
+        _ = lane.account(fresh=True).account_id
+    cells = judged(lane, "test_list_contents.test_new_elements_show", "listVirtualAccounts")
+    assert {cell.verdict for cell in cells} == {Verdict.PASSED, Verdict.OBSERVED}
+    with pytest.raises(Inconclusive, match="quota_exceeded"):
+        while True:
+            assert lane.account(fresh=True, beside_wallets=True).account_id != shared.account_id
 
 
 def test_bursts_go_on_with_another_payee() -> None:

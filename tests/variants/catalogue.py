@@ -129,6 +129,7 @@ bank: bank_details_checked, fitting_fields_only, addresses_checked, ascii_texts,
     several_addresses, dollars_in_cents, paths_not_implemented, null_errors
 quotas: FewPeople, FewVirtualAccounts, FewPayouts
 few accounts: FewAccounts
+a hundred accounts: AHundredAccounts
 furnished: accounts_furnished
 furnished later: accounts_furnished_later
 periods checked: periods_checked, UnknownValuesPassedOver
@@ -189,6 +190,8 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
         )
     },
     "few accounts": {"unreached": tuple(OPERATIONS)},
+    # Each account takes one wallet of a pair.
+    "a hundred accounts": {"unreached": ("createAccount", "createWallet", "listWallets")},
     "crowded customer": {"fill": crowded_customer},
     "crowded neighbour": {"fill": crowded_neighbour},
     "limited twice": {"wrap": networks.LimitedTwice, "unreached": tuple(OPERATIONS)},

@@ -217,6 +217,9 @@ FewVirtualAccounts = varied(
 FewAccounts = varied(
     "FewAccounts", "Limits a customer to 12 accounts.", _Quotas, quotas={"account": (12, 422)}
 )
+AHundredAccounts = varied(
+    "AHundredAccounts", "Limits a customer to 100 accounts.", _Quotas, quotas={"account": (100, 409)}
+)
 FewPayouts = varied(
     "FewPayouts",
     "Limits an account to 30 payouts.",

@@ -13,7 +13,7 @@ from conformance.world.other_values import other_end
 from tests.specification import ADDRESS
 
 from .bodies import MONEY, OTHERS, asks
-from .catalogue import faults, kind, seam
+from .catalogue import faults, kind, refuse, seam, seams
 from .formats import PAYMENTS, members
 from .races import NotAtomic, pause
 from .rows import adding, after, document, each_of, other, others, store
@@ -221,6 +221,20 @@ faults["create.amount-exact"] |= {
             **{f"major units of {bits} bits": _wrapped(bits) for bits in (32, 63, 64)},
             **{f"minor units of {bits} bits": _wrapped_cents(bits) for bits in (32, 64)},
         },
+    ),
+    "Amounts of more than 18 decimals are refused, and others computed with so many digits.": seams(
+        {
+            "check_amount": lambda self, usual, ctx, field, value: (
+                refuse("422 validation_error too_precise")
+                if len(str(value).partition(".")[2]) > 18
+                else usual()
+            ),
+            "amount_text": lambda self, usual, ctx, record: format(
+                DecimalContext(prec=self.value).create_decimal(record["amount"]), "f"
+            ),
+        },
+        # Of decimal.js, and of .NET and of Python.
+        each={"20": 20, "28": 28},
     ),
     "Amounts of one currency are rounded to its coins or its prices, and those of others are not.": adding(
         "kept_fields",

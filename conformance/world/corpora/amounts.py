@@ -84,6 +84,8 @@ EXACT = (
     Value("1.0000000000000000001", "19 decimals"),
     Value("1." + "0" * 34 + "1", "36 digits, more than a decimal of 128 bits has"),
     Value("123456789.123456789", "18 digits, more than a double has"),
+    Value("1234.123456789012345678", "22 digits, more than decimal.js computes with, 18 of them decimals"),
+    Value("12345678901.123456789012345678", "29 digits, more than .NET and Python compute with"),
     Value("100000000000000.01", "cents of a large amount"),
     Value("9007199254740993.01", "beyond the integers that a double holds"),
 )

@@ -21,8 +21,8 @@ DOWN, UP, FAST, MARGIN = 0.85, 1.25, 1.5, 0.95
 #: requests were refused.
 QUIET, RETRIAL = 1.0, 30.0
 
-#: A limit that is lowered so often, each time within so many seconds of the last, is none: some requests are
-#: refused whatever the pace.
+#: A limit that is lowered so often, each time within so many seconds of the last, and far below the first, is
+#: none: some requests are refused whatever the pace.
 MOST_LOWERED, SETTLED = 5, 10.0
 
 #: Maximum seconds for which requests wait between two answers. A server that asks for more is not waited for:
@@ -33,7 +33,7 @@ LONGEST = 120.0
 SLOWEST = 0.5
 
 #: The part of a rate that must have been used before it is raised.
-BINDING = 0.5
+BINDING = 0.7
 
 #: The rate to begin with where no answer came in the last second.
 GUESS = 4.0
@@ -58,8 +58,10 @@ class Limit:
     open: bool = True
     closed: float = 0.0
     probed: bool = False
-    #: The number at once that the server took beside the one refused; 0 until an answer shows it.
+    #: The number at once that the server took beside those refused; 0 until an answer shows it.
     taken: int = 0
+    #: The number at once that the server has taken without a refusal.
+    fitted: float = math.inf
     #: Answers that arrived while the request that was refused last was under way.
     beside: int = 0
     #: When a request ended without an answer, on which the server may still be at work.
@@ -67,6 +69,8 @@ class Limit:
     #: When the next request is due.
     due: float = 0.0
     under_way: int = 0
+    #: The most that were under way since the limit was last changed, or could have been raised.
+    peak: int = 0
     #: Number of changes; who has waited under an earlier limit reserves anew.
     changes: int = 0
     #: When the limit was last lowered.
@@ -78,7 +82,8 @@ class Limit:
     retrial: float = RETRIAL
     #: The rate and the refused one before a higher one was tried again.
     fallback: tuple[float, float] | None = None
-    #: How often the limit was lowered soon after another time, and how many at once were refused at first.
+    #: How often the limit was lowered soon after another time, and the limit at first: requests at once, or a
+    #: second where those have none.
     lowered: int = 0
     first: float = math.inf
     #: True where refusals do not depend on the limit.
@@ -107,6 +112,7 @@ class Limit:
     def begin(self, number: int) -> None:
         """Counts requests that are sent at once."""
         self.under_way += number
+        self.peak = max(self.peak, self.under_way)
         self.probed = not self.open
 
     def ended(self, exchange: Exchange, began: float, now: float) -> None:
@@ -132,6 +138,8 @@ class Limit:
         beside = sum(answer > began for answer in self.answers)
         seconds = retry_after(exchange)
         alone = self.probed and not self.under_way
+        if self.taken and not self.open and began < self.closed:
+            self.taken = max(1, self.taken - 1)
         if self.unrelated or seconds == 0 or not (self.open or alone) or began < self.since:
             # Sent before the limit was changed, or whatever it is.
             return
@@ -149,8 +157,9 @@ class Limit:
             self.rate_refused = min(self.rate, observed) if observed > 1 else self.rate
             self.rate = max(SLOWEST, min(DOWN * self.rate, MARGIN * self.rate_refused))
         elif not alone and (self.under_way or beside):
-            number = self.under_way + beside + 1
-            fitting = number <= self.at_once < math.inf
+            # Of those beside it, some may have begun after others had ended.
+            number = min(self.under_way + beside + 1, self.peak)
+            fitting = number <= self.fitted < math.inf
             if fitting and now - self.abandoned < QUIET:
                 return
             self.open, self.closed, self.probed, self.taken, self.beside = False, now, False, 0, beside
@@ -171,6 +180,8 @@ class Limit:
     def _take(self, now: float) -> None:
         """Limits requests at once to the number that was taken."""
         self.open, self.at_once = True, max(1, self.taken - self.taken // 8)
+        if self.at_once_refused <= self.fitted:
+            self.fitted = self.at_once
         # Others may be refused for the same reason.
         self._changed(now + QUIET / 4 if self.at_once > 1 else now)
 
@@ -180,12 +191,15 @@ class Limit:
 
     def _changed(self, now: float) -> None:
         if self.lowered == 0 or now - self.last > SETTLED:
-            self.lowered, self.first = 1, self.at_once_refused
+            self.lowered = 1
+            self.first = self.rate if self.at_once == math.inf else self.at_once_refused
         elif now - self.last > QUIET:
             self.lowered += 1
         self.last = self.since = self.raised = now
+        self.peak = self.under_way
         self.changes += 1
-        if self.lowered > MOST_LOWERED and (self.at_once == math.inf or self.at_once < self.first / 4):
+        low = self.rate < self.first / 2 if self.at_once == math.inf else self.at_once < self.first / 4
+        if self.lowered > MOST_LOWERED and low:
             self._lift()
 
     def _lift(self) -> None:
@@ -209,7 +223,10 @@ class Limit:
             if self._recent(now) > BINDING * self.rate:
                 up = FAST if self.rate_refused == math.inf else UP
                 self.rate = max(self.rate, min(up * self.rate, MARGIN * self.rate_refused, self.allowed))
-            self.at_once = max(self.at_once, min(self.at_once + 1, self.at_once_refused - 1))
+            if self.peak >= self.at_once or self.at_once < self.fitted:
+                self.fitted = max(self.fitted, self.at_once)
+                self.at_once = max(self.at_once, min(self.at_once + 1, self.at_once_refused - 1))
+            self.peak = self.under_way
 
 
 def retry_after(exchange: Exchange) -> float | None:

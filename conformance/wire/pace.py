@@ -11,8 +11,11 @@ from __future__ import annotations
 import math
 import threading
 import time
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import accumulate
+from statistics import median
 
 from conformance._text import count
 from conformance.wire.limits import QUIET, Limit
@@ -22,10 +25,10 @@ from conformance.wire.messages import Exchange
 LEAST, FIRST, MOST = 1, 4, 48
 
 #: Latency, as a multiple of the lowest so far, below which lanes are added and above which they are removed.
-SOON, LATE = 1.3, 1.7
+SOON, LATE = 1.4, 2.2
 
 #: Latency, likewise, from which on lanes are removed if they gained nothing.
-LATER = 1.15
+LATER = 1.25
 
 #: What lanes gain, as a part of the most so far, below which they are removed; how fast that fades with each
 #: decision.
@@ -35,10 +38,11 @@ LESS, FADING = 0.95, 0.98
 REST, LONG_REST = 8, 64
 
 #: Answers between two decisions about lanes: for each lane, and at least.
-EACH, AT_LEAST = 3, 32
+EACH, AT_LEAST = 3, 64
 
-#: Consecutive answers of an operation whose mean may be its lowest latency.
-SAMPLE = 8
+#: Consecutive answers of an operation whose median may be its lowest latency, and decisions whose mean is the
+#: usual latency.
+SAMPLE, MEAN = 8, 8
 
 #: Share of a processor from which on no lanes are added, as threads of Python take turns.
 BUSY = 0.85
@@ -77,8 +81,12 @@ class Pace:
         #: Operation -> lowest latency, and the latencies of its answers since the last sample.
         self._lowest: dict[str, float] = {}
         self._samples: defaultdict[str, list[float]] = defaultdict(list)
-        #: Since the last decision about lanes: answers, latency, what it would be at the lowest.
-        self._answers, self._took, self._least = 0, 0.0, 0.0
+        #: Of the answers since the last decision about lanes: latency as a multiple of the lowest, and the
+        #: lowest.
+        self._ratios: list[tuple[float, float]] = []
+        #: Number of lanes -> that multiple, as a mean of the last decisions. Where the machine is busy, it is
+        #: above 1 with any number.
+        self._usual: dict[int, float] = {}
         #: The time of the last decision; from when on, and processor time then, answers count for the next.
         self._decided, self._counted = self._clock(), (self._clock(), self._processor())
         self._settling = 0
@@ -177,13 +185,15 @@ class Pace:
         for operation, limit in [("", self.overall), *self.own.items()]:
             what = f"for {operation}" if operation else "for all requests"
             if limit.rate and limit.rate != self._allowed:
-                rate = f"{limit.rate:.2g}" if limit.rate < 10 else f"{limit.rate:.0f}"
+                # A higher one that is tried again is no limit yet.
+                known = limit.fallback[0] if limit.fallback else limit.rate
+                rate = f"{known:.2g}" if known < 10 else f"{known:.0f}"
                 line = "" if operation else f": [limits] requests_per_second = {rate}"
                 sentences.append(f"The server limits requests; the run kept to {rate} a second {what}{line}.")
             if limit.at_once < math.inf:
-                line = "" if operation else f": --lanes {limit.at_once:.0f}"
+                line = "" if operation else f": --lanes {limit.fitted:.0f}"
                 sentences.append(
-                    f"The server takes {count(int(limit.at_once), 'request')} at once {what}{line}."
+                    f"The server takes {count(int(limit.fitted), 'request')} at once {what}{line}."
                 )
         return sentences
 
@@ -199,21 +209,27 @@ class Pace:
         samples.append(latency)
         lowest = self._lowest.get(operation, math.inf)
         if len(samples) == SAMPLE:
-            lowest = self._lowest[operation] = min(lowest, sum(samples) / SAMPLE)
+            lowest = self._lowest[operation] = min(lowest, median(samples))
             samples.clear()
-        self._answers += 1
-        self._took += latency
-        self._least += min(latency, lowest)
-        if self._answers >= max(AT_LEAST, EACH * self.lanes):
-            self._decide(self._took / max(self._least, 1e-6), now)
+        least = max(1e-6, min(latency, lowest))
+        self._ratios.append((latency / least, least))
+        if len(self._ratios) >= max(AT_LEAST, EACH * self.lanes):
+            self._decide(now)
 
-    def _decide(self, later: float, now: float) -> None:
+    def _decide(self, now: float) -> None:
         """Adds lanes, or removes some, by how many times later than at best answers come."""
+        self._ratios.sort()
+        work = list(accumulate(least for _, least in self._ratios))
+        # The median, as a machine that is busy delays some answers by much.
+        later = self._ratios[bisect_left(work, work[-1] / 2)][0]
+        self._ratios.clear()
+        usual = self._usual.get(self.lanes, later)
+        self._usual[self.lanes] = usual + (later - usual) / MEAN
+        later /= min(self._usual.values())
         before, spent = self._counted
         self._decided, self._counted = now, (now, self._processor())
         seconds = max(now - before, 1e-6)
-        share, gained = (self._counted[1] - spent) / seconds, self._least / seconds
-        self._answers, self._took, self._least = 0, 0.0, 0.0
+        share, gained = (self._counted[1] - spent) / seconds, work[-1] / seconds
         number, best, lanes = self.lanes, self._gain, self._best
         if gained >= best:
             self._gain, self._best = gained, number

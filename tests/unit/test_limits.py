@@ -43,7 +43,7 @@ def test_a_refusal_that_is_read_late_counts_for_those_that_were_under_way() -> N
     """Two are taken at once; the answer to one of them is read before the refusal of the third."""
     limit, taken = Limit(), Answer("listWallets", 0.1)
     refused: Any = Answer("listWallets", 0.1, True, {"retry-after": "1"}, 503)
-    limit.under_way = 3
+    limit.begin(3)
     for answer, end in ((taken, 100.1), (refused, 100.1), (taken, 100.2)):
         limit.ended(answer, end - 0.1, end)  # type: ignore[arg-type]
     taken_alone(limit, 100.2)
@@ -101,6 +101,29 @@ def test_a_late_answer_holds_no_request_up_to_its_end() -> None:
     assert not limit.fits(1, 100.9) and limit.fits(1, 101.1) and limit.at_once == 3
 
 
+def test_a_limit_that_no_requests_reach_is_not_raised() -> None:
+    limit = Limit(at_once=4, fitted=4)
+    for now in (100.0, 102.0, 104.0):
+        limit.begin(3)
+        limit.reserve(1, now)
+        for _ in range(3):
+            limit.ended(Answer("listWallets", 0.1), now, now + 0.1)  # type: ignore[arg-type]
+    assert limit.at_once == 4
+    limit.begin(4)
+    limit.reserve(1, 106.0)
+    assert (limit.at_once, limit.fitted) == (5, 4)
+
+
+def test_no_more_were_refused_at_once_than_were_under_way() -> None:
+    """One ended while the refused one was under way, and another took its place."""
+    limit, refused = Limit(at_once=5, fitted=4), Answer("listWallets", 0.1, True, {"retry-after": "1"}, 429)
+    limit.begin(5)
+    limit.ended(Answer("listWallets", 0.1), 99.9, 100.0)  # type: ignore[arg-type]
+    limit.begin(1)
+    limit.ended(refused, 99.9, 100.1)  # type: ignore[arg-type]
+    assert limit.at_once_refused == 5
+
+
 @pytest.mark.parametrize(("again", "at_once"), [(20.0, 2), (3.0, 1)])
 def test_a_single_refusal_of_as_many_as_were_taken_is_forgotten(again: float, at_once: int) -> None:
     """Another client had one under way."""
@@ -108,7 +131,7 @@ def test_a_single_refusal_of_as_many_as_were_taken_is_forgotten(again: float, at
     refused: Any = Answer("listWallets", 0.1, True, {"retry-after": "1"}, 503)
 
     def refuse(number: int, now: float) -> None:
-        limit.under_way = number
+        limit.begin(number)
         for answer, end in ((refused, now), (taken, now + 0.1)):
             limit.ended(answer, end - 0.1, end)  # type: ignore[arg-type]
         limit.under_way = 0
@@ -126,7 +149,8 @@ def test_a_single_refusal_of_as_many_as_were_taken_is_forgotten(again: float, at
 
 
 def test_a_refusal_beside_a_request_whose_caller_hung_up_lowers_no_limit() -> None:
-    limit = Limit(at_once=2, under_way=3)
+    limit = Limit(at_once=2, fitted=2)
+    limit.begin(3)
     gone, taken = Answer("listWallets", 0.01, status=None), Answer("listWallets", 0.1)
     refused: Any = Answer("listWallets", 0.01, True, {"retry-after": "1"}, 503)
     for answer, end in ((gone, 100.0), (refused, 100.02), (taken, 100.1)):

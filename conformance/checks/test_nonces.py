@@ -43,10 +43,15 @@ def test_nonces_are_used_once(at: Check) -> None:
     repeated = "auth.nonce-replay-idempotent"
     first = probes.recent
     earlier = probes.usual().signed(timestamp_offset=-2)
-    earlier = earlier.but(body=lengthened(earlier.body))
+    earlier = earlier.but(body=lengthened(earlier.body), headers=(("User-Agent", "another-client/1.0"),))
     if at.operation.is_list:
         earlier = earlier.with_query("page=1&status=active&statuses=active")
-    probes.nonce_replay(RULE, first, earlier, "a nonce used before, with another timestamp")
+        # What tells another address may be refused for that.
+        forwarded = first.call.but(headers=(("X-Forwarded-For", "203.0.113.9"),))
+        what = "a nonce used before, as if from another address"
+        at.refused(RULE, at.send(forwarded.signed(nonce=first.nonce, timestamp_offset=-4), what))
+    what = "a nonce used before, with another timestamp and by another User-Agent"
+    probes.nonce_replay(RULE, first, earlier, what)
     if at.operation.is_post:
         again = first.call.signed(timestamp_offset=-3)
         probes.nonce_replay(repeated, first, again, "a repeated POST with the same key, body and nonce")

@@ -134,6 +134,16 @@ faults["auth.nonce-replay"] |= {
             "its payee": Only("payout_beneficiary payout_destination", ["createPayout"]),
         },
     ),
+    "A nonce is remembered together with what the request tells of its client.": seam(
+        "nonce_scope",
+        lambda self, usual, ctx: f"{usual()} {ctx.header(self.value)}",
+        everywhere=True,
+        each={
+            "its program": b"user-agent",
+            "its address": Only(b"x-forwarded-for", OPERATION_SETS["list"]),
+        },
+        also=ALSO,
+    ),
     "A nonce is remembered together with something else of the request, here only.": seam(
         "nonce_scope", lambda self, usual, ctx: f"{usual()} {self.value(ctx)}", each=NONCE_SCOPES, also=ALSO
     ),

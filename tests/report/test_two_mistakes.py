@@ -19,7 +19,7 @@ from tests.support.report_samples import document
 FAULTS, DRAWN = 40, 16
 
 #: Rules without which nothing else is judged of an operation.
-_FIRST = ("auth.accepts-valid",)
+_FIRST = ("auth.accepts-valid", "idempotency.key-accepted", "fields.accepts-valid")
 
 
 def sample() -> list[list[Fault]]:

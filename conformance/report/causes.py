@@ -143,10 +143,10 @@ def _operations(rule: str, violation: Violation, exchanges: Exchanges) -> set[st
 
 
 def _members(violation: Violation, exchanges: Exchanges) -> set[str]:
-    """The documented members that a violation names."""
+    """The documented members of a resource that a violation names."""
     wrong = wrong_exchange(violation, exchanges)
-    names = {*re.findall(r": (\w+)", violation.expected)}
-    return names & {*documented(wrong.operation)} if wrong and wrong.operation else set()
+    members = documented(wrong.operation) if wrong and wrong.operation else ()
+    return set() if "items" in members else {*members} & {*re.findall(r": (\w+)", violation.expected)}
 
 
 def _broken_forms(violation: Violation, exchanges: Exchanges) -> set[str]:

@@ -12,7 +12,7 @@ from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.judge.waits import AGE
 from conformance.report.causes import triggers
-from conformance.report.commands import reproduction
+from conformance.report.commands import again, reproduction
 from conformance.report.document import CauseRecord, Document
 from conformance.report.evidence import parted, probe, sections_of
 from conformance.report.verdict import gating, name_of
@@ -204,9 +204,12 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
     if exchange and exchange.signed and cause.rule.id.startswith("auth."):
         signed = one_line(exchange.signed, 600)
         yield Fact("signed", signed, quoted=True, more=bool(cause.record.may_follow))
-    yield Fact(
-        "reproduce", reproduction(cause.cells[0], document.run.options, document.run.seed), quoted=True
-    )
+    run = document.run
+    yield Fact("reproduce", reproduction(cause.cells[0], run.options, run.seed), quoted=True)
+    if violation.confirmed == "not reproduced" and not run.selection:
+        yield Fact(
+            "takes", f"what the whole run sends, where it does not show: {again(run.options, run.seed)}"
+        )
     if age := _age(violation, document):
         yield Fact(
             "takes", f"{duration(age)} between the requests: the command waits {duration(AGE)} at most"

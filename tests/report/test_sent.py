@@ -106,6 +106,13 @@ def test_a_part_without_which_a_request_is_refused_too_made_no_difference() -> N
     assert cell.violations[0].got == refusal
 
 
+def test_what_its_check_alone_did_not_show_takes_the_whole_run() -> None:
+    for confirmed, takes in (("confirmed", ""), ("not reproduced", "pytest --pyargs conformance --seed 7")):
+        cell = judged("list.walk", "listAccounts", Verdict.FAILED, confirmed=confirmed)
+        [shown] = facts_of(whole_run(None, cell))
+        assert shown.get("takes", "").endswith(takes) and bool(takes) == ("takes" in shown)
+
+
 def test_method_and_path_are_said_once() -> None:
     ledger, call = Ledger(), Call(None, "GET", "/v1/accounts/acc_1")
     request: dict[str, Any] = {"call": call, "method": "GET", "target": call.target, "request_body": b""}

@@ -101,9 +101,10 @@ def documented(operation: str) -> tuple[str, ...]:
 
 
 def _named(wanted: Callable[[Field], bool]) -> tuple[str, ...]:
-    """The names of some fields of all operations."""
-    fields = (field for operation in OPERATIONS for field in request_fields(operation) if wanted(field))
-    return tuple(dict.fromkeys(field.name for field in fields))
+    """The names of some fields, in each operation that has them."""
+    fields = [field for operation in OPERATIONS for field in request_fields(operation)]
+    others = {field.name for field in fields if not wanted(field)}
+    return tuple(dict.fromkeys(field.name for field in fields if field.name not in others))
 
 
 #: Names of the free texts, and of all texts without a form, of all operations.

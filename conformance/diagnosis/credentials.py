@@ -88,7 +88,7 @@ def _accepted_mistake(examination: Examination, organization: Organization, oper
     """The first common signing mistake that the server accepts instead of the right signature."""
     ids, address = {"customer_id": organization.customer_id}, urlsplit(examination.target.base_url)
     if operation == "createAccount":
-        request = call(operation, ids, examination.samples.account())
+        request = call(operation, ids, examination.samples.of("account"))
     else:
         request = call(operation, ids).with_query("size=%31&page=1")
     # Timestamp and nonce are placeholders: which mistakes show does not depend on them.

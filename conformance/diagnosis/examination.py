@@ -78,7 +78,7 @@ class Examination:
     def created(self, organization: Organization) -> Exchange:
         """Creates an account."""
         ids = {"customer_id": organization.customer_id}
-        return self.send(organization, call("createAccount", ids, self.samples.account()))
+        return self.send(organization, call("createAccount", ids, self.samples.of("account")))
 
     def found(self, name: str, text: str, *, stops: bool = True) -> None:
         """Adds a diagnosis; its text becomes printable, without secrets."""

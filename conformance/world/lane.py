@@ -241,16 +241,15 @@ class Fixture:
         return {**body, **{name: value for name, value in self._restyle(body).items() if name not in fixed}}
 
     def _sample(self, operation: str) -> dict[str, Any]:
-        samples = self.lane.samples
-        match TRAITS[operation].creates:
-            case "" if TRAITS[operation].subset_of:
-                return {"note": samples.beneficiary()["note"]}
+        samples, traits = self.lane.samples, TRAITS[operation]
+        match traits.creates:
+            case "" if traits.subset_of:
+                return {traits.free_text: samples.of(traits.changes)[traits.free_text]}
             case "payout_destination":
                 return self.bank_account()
             case "payout":
                 return samples.payout(*self.payee)
-        body: dict[str, Any] = getattr(samples, OPERATIONS[operation].resource)()
-        return body
+        return samples.of(traits.creates)
 
     def bank_account(self) -> dict[str, Any]:
         """A bank account body that the server accepts. Tried once in a run."""

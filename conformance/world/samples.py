@@ -249,8 +249,16 @@ class Samples:
         pairs = self.over("wallet").get("pairs")
         return [(pair[0], pair[1]) for pair in pairs] if pairs else list(DEFAULT_WALLET_PAIRS)
 
-    def account(self) -> Body:
-        return self._overridden("account", {"name": f"Conformance {marker()}"})
+    def of(self, kind: str) -> Body:
+        """A sample of a kind of resource: by its own method, or of texts, codes, an amount, and the first
+        choice of each enumeration."""
+        if own := getattr(self, kind, None):
+            body: Body = own()
+            return body
+        usual = {"country": "US", "currency": "USD", "amount": "1.00"}
+        fields = request_fields(SAMPLE_OPERATIONS[kind])
+        values = {field.name: usual.get(field.kind, *field.choices[:1]) for field in fields}
+        return self._overridden(kind, {name: value for name, value in values.items() if value is not None})
 
     def beneficiary(self) -> Body:
         word, number = marker(), next(_PEOPLE)

@@ -66,7 +66,7 @@ class Base:
 
     def new_id(self, ctx: Context, kind: str) -> str:
         """A new identifier: format.id, format.account-id, format.id-unique."""
-        return PREFIXES[kind] + random_text(_BASE36, self.id_length)
+        return PREFIXES.get(kind, f"{kind}_") + random_text(_BASE36, self.id_length)
 
     # ------------------------------------------------------------------ refusals
 

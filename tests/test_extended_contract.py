@@ -65,3 +65,12 @@ def test_new_lists_are_judged_whoever_fills_them_and_whatever_their_items_show(t
     assert common <= _passed(found, "listNotices")
     assert common | {"list.walk", "list.stable", "list.complete"} <= _passed(found, "listPayouts")
     assert len(found["wrong"]) > 15
+
+
+def test_a_new_create_is_judged(tmp_path: Path) -> None:
+    found = _tried("create", tmp_path)
+    passed = _passed(found, "createNotice")
+    assert {"auth.signature", "create.echo", "create.initial-state", "idempotency.replay"} <= passed
+    assert {"idempotency.conflict", "fields.max-length", "fields.enum", "tenancy.foreign-parent"} <= passed
+    assert {"list.walk", "list.complete", "list.envelope"} <= _passed(found, "listNotices")
+    assert len(found["wrong"]) > 10

@@ -21,8 +21,9 @@ class Extension:
     """A change of the contract.
 
     `changes`: file -> text that it has once -> text in its place; `files`: new file -> its document.
-    Checks of `rules` (patterns) are run on `operations`. A new field is `member`. `idle` are sentences of
-    servers, some behind an operation and a colon, that have no effect there, or none on what is judged."""
+    Checks of `rules` (patterns) are run on `operations`. New fields match `member`, a pattern. `idle` are
+    sentences of servers, some behind an operation and a colon, that have no effect there, or none on what is
+    judged."""
 
     changes: Mapping[str, Mapping[str, str]]
     rules: tuple[str, ...]
@@ -124,7 +125,8 @@ def _schemas(item: str, members: Mapping[str, object]) -> dict[str, object]:
     page = json.loads((SPEC / "schemas/wallet_list.json").read_bytes())
     page["properties"]["items"]["items"] = {"$ref": f"{item}_item.json"}
     schema = {"type": "object", "required": [*members], "properties": members}
-    return {f"schemas/{item}_list.json": page, f"schemas/{item}_item.json": schema}
+    names = (f"{item}_item", item) if item == "notice" else (f"{item}_item",)
+    return {f"schemas/{item}_list.json": page, **{f"schemas/{name}.json": schema for name in names}}
 
 
 _PAYOUTS = "  /v1/accounts/{account_id}/payouts:\n    parameters:\n"
@@ -176,4 +178,60 @@ _LISTS = Extension(
     ),
 )
 
-EXTENSIONS = {"field": _FIELD, "rule": _RULE, "lists": _LISTS}
+# ---------------------------------------------------------------------- a create
+
+_CREATE_NOTICE = """\
+    post:
+      operationId: createNotice
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [title]
+              properties:
+                title: { type: string, maxLength: 80 }
+                kind: { type: string, enum: [email, letter] }
+                remark: { type: string, maxLength: 200 }
+      responses:
+        2XX:
+          content:
+            application/json:
+              schema:
+                $ref: schemas/notice.json
+"""
+
+#: A create, and the list that it fills.
+_CREATE = Extension(
+    {
+        "openapi.yaml": {
+            _PAYOUTS: _list("/v1/accounts/{account_id}/notices", "listNotices", "notice")
+            + _CREATE_NOTICE
+            + _PAYOUTS
+        },
+        "operations.yaml": {
+            "  createVirtualAccount:\n": "  createNotice:\n    creates: notice\n"
+            "    initial: { status: active }\n    listed_by: listNotices\n    free_text: title\n"
+            "    samples: [notice]\n  listNotices: {}\n  createVirtualAccount:\n",
+        },
+    },
+    ("create.*", "auth.*", "fields.*", "format.*", "idempotency.*", "list.*", "tenancy.*"),
+    ("createNotice", "listNotices"),
+    _schemas(
+        "notice",
+        {
+            "id": {"type": "string", "x-rule": "format.id"},
+            "object": {"const": "notice", "x-rule": "format.object"},
+            "account_id": {"$ref": "common.json#/$defs/account_id"},
+            "title": {"type": "string"},
+            "kind": {"enum": ["email", "letter", None]},
+            "remark": {"type": ["string", "null"]},
+            "status": {"enum": ["active", "closed"]},
+            "created": _TIME,
+            "updated": _TIME,
+        },
+    ),
+    member="*",
+)
+
+EXTENSIONS = {"field": _FIELD, "rule": _RULE, "lists": _LISTS, "create": _CREATE}

@@ -1,11 +1,10 @@
 """Measures the pace that a run finds by itself, beside fixed numbers of lanes, on servers that conform.
 
 Each row is a server: how late it answers, and how many requests it takes. The seconds of the run that chose
-its lanes are a ratio to those of the best fixed number; a fixed number that takes twice as long as the best
-before it is cut off. Not proven: the run did not end with exit status 0, took more than 1.25 times the best,
-or had more than 2 % of its requests refused behind the first dozen, by which limits are learned. Ratios say
-something on an idle machine only. The whole table takes some 20 minutes on two cores, a quarter of it the
-server that takes 20 requests a second.
+its lanes are a ratio to those of the best fixed number, of those next to what the run found; a fixed number
+is cut off once it takes longer than the best so far. Not proven: the run did not end with exit status 0, took
+more than 1.25 times the best, or had more than 2 % of its requests refused behind the first dozen, by which
+limits are learned. Ratios say something on an idle machine only.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import argparse
 import contextlib
 import math
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,11 +31,14 @@ from tests.support.running import run, write_target
 from tests.variants.networks import TOO_MANY, Allowance
 from tests.variants.serving import several_processes
 
-#: Fixed numbers of lanes, the fastest first on most servers.
-LANES = (16, 8, 32, 4, 2, 1)
+#: Fixed numbers of lanes, and how many of them a row tries.
+LANES, NEAR = (1, 2, 4, 8, 16, 32), 3
 
-#: Seconds after which a run with a fixed number is cut off, as a multiple of the best before; and of any run.
-TOO_LATE, LONGEST = 2, 150
+#: What a run says of the number of lanes that suits, the most certain first.
+FOUND = (r"--lanes (\d+)", r"at most (\d+) lanes")
+
+#: Seconds after which any run is cut off.
+LONGEST = 150
 
 #: Ratio of seconds, and share of refused requests behind the first, that are enough.
 ENOUGH, REFUSED, FIRST = 1.25, 0.02, 12
@@ -153,7 +156,7 @@ class Measured:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", choices=ROWS, help="rows to measure (default: all)")
-    parser.add_argument("--lanes", type=int, nargs="*", default=LANES, metavar="N", help="fixed numbers")
+    parser.add_argument("--lanes", type=int, nargs="*", metavar="N", help="fixed numbers (default: near)")
     parser.add_argument("--options", default=CHECKS, metavar="WORDS", help=f"of the runs (default: {CHECKS})")
 
 
@@ -165,15 +168,15 @@ def prove(options: argparse.Namespace) -> bool:
     return all(rows)
 
 
-def _measured(name: str, lanes: Sequence[int], words: str) -> bool:
+def _measured(name: str, lanes: Sequence[int] | None, words: str) -> bool:
     """Measures a row; returns True if it is proven."""
-    row, best, number = ROWS[name], float(LONGEST / TOO_LATE), 0
-    fixed = {}
-    for each in lanes:
-        run = fixed[each] = _judged(row, f"{words} --lanes {each}", math.ceil(TOO_LATE * best))
-        if not run.cut and run.seconds < best:
-            best, number = run.seconds, each
+    row, fixed = ROWS[name], {}
     chosen = _judged(row, words, LONGEST)
+    best, number = chosen.seconds, "chosen"
+    for each in _near(chosen.pace) if lanes is None else lanes:
+        run = fixed[each] = _judged(row, f"{words} --lanes {each}", math.ceil(best))
+        if not run.cut and run.seconds < best:
+            best, number = run.seconds, str(each)
     ratio = chosen.seconds / best
     each_of = ", ".join(
         f"{each}: {'over ' if run.cut else ''}{run.seconds:.1f} s" for each, run in sorted(fixed.items())
@@ -186,6 +189,12 @@ def _measured(name: str, lanes: Sequence[int], words: str) -> bool:
     )
     few = chosen.refused - FIRST <= REFUSED * chosen.requests
     return not chosen.status and ratio <= ENOUGH and few
+
+
+def _near(pace: str) -> Sequence[int]:
+    """The fixed numbers nearest to the one that a run found, the nearest first."""
+    found = next((int(match[1]) for words in FOUND if (match := re.search(words, pace))), LANES[0])
+    return sorted(LANES, key=lambda number: abs(math.log2(number / found)))[:NEAR]
 
 
 def _judged(row: Row, words: str, most: int) -> Measured:

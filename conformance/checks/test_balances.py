@@ -71,7 +71,7 @@ def _judge_new(at: Check, new: Exchange, funded: Exchange) -> None:
     unlike those that it may be opened with."""
     here, there = (amounts(look.get("balances")) or {} for look in (new, funded))
     alike = [key for key, amount in here.items() if amount and there.get(key) == amount and key[1] == _OWN]
-    got = "; ".join(f"{key[1]} {here[key]} in {key[0]}, as in the funded account" for key in alike)
+    got = "; ".join(f"{key[1]} {here[key]} in {key[0]}, as in the funded account" for key in alike[:2])
     expected = "the balances of a new account: none, or amounts of its own"
     at.expect("balances.of-account", expected, got, new, funded)
 

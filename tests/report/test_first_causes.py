@@ -104,7 +104,7 @@ _ROWS: list[_Row] = [
     ),
     ("fields.currency-code", "currency three digits", "createPayout", {}),
     ("fields.max-length", "display_name, beneficiary_type=individual", "createBeneficiary", {}),
-    ("format.money", "amount number", "createPayout", {"http.negotiation": "createPayout"}),
+    ("format.money", "amount integer", "createPayout", {"http.negotiation": "createPayout"}),
     (
         "http.content-type",
         "text/html; charset=utf-8 of successes",

@@ -10,6 +10,7 @@ from conformance.checks.beneficiaries import Beneficiary, defaults, same_default
 from conformance.checks.check import Check, check
 from conformance.checks.members import not_its_own
 from conformance.checks.races import Rounds
+from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.judge import outcomes
 from conformance.judge.comparison import show
 from conformance.judge.hidden_numbers import letters_of, mask_defect, most_visible
@@ -18,7 +19,7 @@ from conformance.judge.paging import pageless
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import parts, samples
-from conformance.world.calls import call, identifier
+from conformance.world.calls import call, identifier, renewed
 from conformance.world.creations import created_in, creations
 from conformance.world.lane import Fixture
 from conformance.world.other_values import other_last, other_value
@@ -200,6 +201,30 @@ def test_card_destination(at: Check) -> None:
     bank = at.lane.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
     at.record("destination.card", _create(at, body, "a card destination with country, currency and label"))
+
+
+@check(UNTOUCHED, operations=(CREATE,))
+def test_details_that_may_be_refused(at: Check) -> None:
+    """Destinations without their bank or wallet details, or with wrong check digits, may be refused (section
+    2.10); what is refused is not stored. Servers may look at details last."""
+    fixture = at.account(fresh=True)
+    bank, wallet = at.lane.samples.bank_accounts()[0], at.lane.samples.wallet_destinations()[0]
+    bare = {name: value for name, value in bank.items() if name in ("country", "type", "currency", "label")}
+    rows = {
+        "a bank account without details": bare,
+        "a bank account with wrong check digits": {**bare, "iban": other_last("iban", samples.iban())},
+        "a card without details": {**bare, "type": "card"},
+        "a wallet without an address": {
+            name: value for name, value in wallet.items() if name != "wallet_address"
+        },
+    }
+    first = [at.send(fixture.call(CREATE, body), what) for what, body in rows.items()]
+    effects = SideEffects(at, fixture).start()
+
+    def again() -> list[Exchange]:
+        return [at.send(renewed(each.call), f"{each.purpose}, again") for each in first if each.refused]
+
+    effects.judge_refused("destinations whose details are refused", again(), again)
 
 
 # ---------------------------------------------------------------------- defaults

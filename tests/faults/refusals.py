@@ -17,7 +17,7 @@ from conformance.reference.store import Balance
 
 from .authentication import first_organization
 from .bodies import instead, valid
-from .catalogue import Call, Faulty, Only, Row, faults, of, seam, seams
+from .catalogue import Call, Faulty, Only, Row, faults, of, refuse, seam, seams
 from .replays import do_again, seen
 from .rows import after, always, before, says, store
 from .tenancy import AsksForFunds
@@ -321,6 +321,15 @@ faults[RULE] |= {
             (str(ctx.body.get("currency")) in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
         ),
         operations=("createVirtualAccount", "createWallet"),
+    ),
+    "Bank details are looked at once the destination is stored, which stays.": before(
+        "act",
+        lambda self, ctx: (
+            ctx.store.insert("payout_destination", self.new_record(ctx)),
+            refuse("422 validation_error details_missing"),
+        ),
+        lambda self, ctx: not {"account_number", "iban", "wallet_address"} & ctx.values.keys(),
+        operations=("createPayoutDestination",),
     ),
     "What stands in a body of malformed JSON is refused, and done as far as it can be read.": when(
         "malformed_body",

@@ -75,9 +75,10 @@ class Pace:
         self.limit(requests_per_second)
         #: Operation -> a limit of its own.
         self.own: dict[str, Limit] = {}
-        #: Operation -> refusals, and the number of answers of others since the first.
+        #: Operation -> refusals; how many were of no more at once than were taken before; and the number of
+        #: answers of others since the first.
         self.refused: Counter[str] = Counter()
-        self._others = 0
+        self._fitting = self._others = 0
         #: Operation -> lowest latency, and the latencies of its answers since the last sample.
         self._lowest: dict[str, float] = {}
         self._samples: defaultdict[str, list[float]] = defaultdict(list)
@@ -146,6 +147,9 @@ class Pace:
                 # A race is refused for its own number, whatever its operation.
                 if not raced:
                     self.refused[operation] += 1
+                    # Those beyond a number at once are refused for that.
+                    learned = limit.rate not in (0, self._allowed)
+                    self._fitting += learned or limit.under_way < limit.fitted < math.inf
                     self._tell_apart(operation)
             else:
                 self._others += bool(self.refused) and operation not in self.refused
@@ -167,11 +171,11 @@ class Pace:
     def _tell_apart(self, operation: str) -> None:
         """Finds a limit that binds one operation alone, so that others need not wait for it."""
         alone = self.refused.keys() == {operation} and operation not in self.own
-        if alone and self.refused[operation] >= OWN and self._others >= OTHERS:
+        if alone and self._fitting >= OWN and self._others >= OTHERS:
             self.own[operation] = Limit()
             self.limit(self._allowed)
             self.refused.clear()
-            self._others = 0
+            self._others = self._fitting = 0
 
     # ------------------------------------------------------------------ in words
 

@@ -288,6 +288,26 @@ def test_a_race_that_is_refused_shows_no_limit_of_its_operation() -> None:
     assert not pace.own
 
 
+def test_requests_refused_for_their_number_show_no_limit_of_their_operation() -> None:
+    """The accounts that a run begins with are created at once."""
+    now = 100.0
+    pace = Pace(lanes=8, clock=lambda: now)
+    refused: Any = Answer("createAccount", 0.01, True, {"retry-after": "1"}, 429)
+    entered = [pace.enter(1, "createAccount", None) for _ in range(8)]
+    for number, limit in enumerate(entered):
+        assert limit is not None
+        pace.leave(limit, refused if number < 4 else Answer("createAccount", 0.01))  # type: ignore[arg-type]
+    for _ in range(20):
+        now += 0.1
+        limit = pace.enter(1, "listWallets", None)
+        assert limit is not None
+        pace.leave(limit, Answer("listWallets", 0.01))  # type: ignore[arg-type]
+    limit = pace.enter(5, "createAccount", None)
+    assert limit is not None
+    pace.leave(limit, refused)
+    assert not pace.own
+
+
 def test_a_request_that_waits_for_its_own_limit_holds_no_other_up() -> None:
     pace = Pace(lanes=4, clock=lambda: 0.0)
     pace.own["createPayin"] = Limit(at_once=1)

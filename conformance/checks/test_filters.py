@@ -18,9 +18,11 @@ from conformance.checks.list_judging import (
 from conformance.contract.operations import OPERATIONS, item_statuses
 from conformance.contract.timestamps import with_offset
 from conformance.contract.traits import TRAITS
-from conformance.judge.outcomes import Got, unusable
+from conformance.judge.comparison import show
+from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.judge.paging import keeps_what_fits
 from conformance.judge.queries import rules_of
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
     MAX_SIZE,
@@ -68,7 +70,12 @@ def test_date_with_an_offset(at: Check) -> None:
         if lists.alone(rule, [(name, chosen)], f"{name} in UTC, to compare with") is None:
             continue
         for minutes in (120, -210):
-            filters = [(name, with_offset(chosen, minutes))]
+            try:
+                filters = [(name, with_offset(chosen, minutes))]
+            except OverflowError as error:
+                # Of the year 1, which format.timestamp excludes.
+                reason = f"created {show(chosen)} cannot be written with an offset"
+                raise Inconclusive(Unclear(reason, "format.timestamp")) from error
             what = f"{name} with the offset {filters[0][1][-6:]}"
             exchange = lists.send(filters, what)
             if exchange.refused:

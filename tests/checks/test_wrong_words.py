@@ -24,6 +24,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.world.lane import Fixture
+from tests.faults.catalogue import load
 from tests.faults.harness import judge
 from tests.support.runs import check_on
 
@@ -161,3 +162,16 @@ def test_an_id_that_is_a_list_is_no_effect_that_is_known() -> None:
     effects = SideEffects(at, fixture).start()
     effects.judge("idempotency.race", "a create", [at.send(fixture.call("createAccount"), "a create")])
     assert at.cells["idempotency.race"].violations
+
+
+def test_a_created_of_the_year_1_has_no_date_with_an_offset() -> None:
+    [fault] = (
+        each
+        for each in load()
+        if (each.rule, each.operation) == ("format.timestamp", "listVirtualAccounts")
+        and each.name.endswith("created year 1")
+    )
+    check = load_checks()["test_filters.test_date_with_an_offset"]
+    outcome = judge(fault.make(), [(check, fault.operation)])
+    assert outcome.ledger.errors == []
+    assert outcome.kept_from["list.date-offset", fault.operation] == "format.timestamp"

@@ -38,7 +38,7 @@ LESS, FADING = 0.95, 0.98
 REST, LONG_REST = 8, 64
 
 #: Answers between two decisions about lanes: for each lane, and at least.
-EACH, AT_LEAST = 3, 64
+EACH, AT_LEAST = 3, 32
 
 #: Consecutive answers of an operation whose median may be its lowest latency, and decisions whose mean is the
 #: usual latency.

@@ -194,6 +194,6 @@ def _moved_by_more(at: Check, looks: Sequence[Exchange], payment: Call, most: in
             for now, later in pairwise(values)
         ]
         # Others move whole cents.
-        if moved[1] == part and moved[0] in [part * times for times in range(1, most + 1)]:
-            return f"{currency} {name} changes by more" if moved[0] > part else ""
+        if moved[1] == part and moved[0] in [below_cents(part * times) for times in range(1, most + 1)]:
+            return f"{currency} {name} changes by more" if moved[0] != part else ""
     return not_counted(at, looks[-1])

@@ -30,7 +30,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.calls import call, quoted
 from conformance.world.corpora.amounts import respelled
 from conformance.world.lane import Fixture, Lane
-from conformance.world.payments import takes_parts
+from conformance.world.payments import shows_parts
 
 UNTOUCHED = "refusal.changes-nothing"
 
@@ -208,7 +208,7 @@ class SideEffects:
                     return self._followed(repeat)
             except Inconclusive:
                 # Not while others wait for this one: they may be about to find the same.
-                if takes_parts(self.lane, self.watched.operation):
+                if shows_parts(self.lane, self.watched.operation):
                     self.lane.common.in_parts.add(self.watched.operation)
                 raise
         return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
@@ -246,7 +246,11 @@ class SideEffects:
             if self.lane.samples.in_parts:
                 parts, of_others = self._parts(last), self._parts(pause)
                 if not parts and not of_others:
-                    self._hidden = not amounts or not all(map(below_cents, amounts))
+                    if not amounts or not all(map(below_cents, amounts)):
+                        reason = "which shows the effect of requests, moves by whole cents, as others move it"
+                        raise unseen(reason, last.after.looks[-1], UNDISTURBED)
+                    # A charge of whole cents is hidden all the same.
+                    self._hidden = True
                     return replace(last, effect=Effect())
                 moves = set() if of_others else effects.multiples_in_parts(parts, amounts)
             else:

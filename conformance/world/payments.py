@@ -15,6 +15,7 @@ from conformance.judge.conservation import (
     shown_whole,
     unmoved,
 )
+from conformance.judge.effects import amounts, below_cents, changes
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
@@ -62,6 +63,24 @@ def takes_parts(lane: Lane, operation: str) -> bool:
     account = lane.account(purpose_of(operation, SHARED))
     payment = in_parts(account.call(operation))
     return lane.send(account.client, payment, "a payment with ten-thousandths").succeeded
+
+
+@once_for_all_lanes
+def shows_parts(lane: Lane, operation: str) -> bool:
+    """True if balances show the ten-thousandths of a payout or payin: those that are kept in whole cents hide
+    a payment among those of others."""
+    account = lane.account(purpose_of(operation, SHARED))
+    look, what = account.call("getAccountBalances"), "the balances after a payment with ten-thousandths"
+
+    def shows(now: Exchange) -> bool:
+        looks = (amounts(each.get("balances")) or {} for each in (before, now))
+        return any(map(below_cents, changes(operation, *looks).values()))
+
+    before = lane.send(account.client, look, "the balances before a payment with ten-thousandths")
+    payment = in_parts(account.call(operation))
+    if not lane.send(account.client, payment, "a payment with ten-thousandths").succeeded:
+        return False
+    return shows(lane.lag.eventually(what, lambda: lane.send(account.client, look, what), shows))
 
 
 class PayoutRounds:

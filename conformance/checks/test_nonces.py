@@ -49,7 +49,9 @@ def test_nonces_are_used_once(at: Check) -> None:
         # What tells another address may be refused for that.
         forwarded = first.call.but(headers=(("X-Forwarded-For", "203.0.113.9"),))
         what = "a nonce used before, as if from another address"
-        at.refused(RULE, at.send(forwarded.signed(nonce=first.nonce, timestamp_offset=-4), what))
+        answer = at.send(forwarded.signed(nonce=first.nonce, timestamp_offset=-4), what)
+        if answer.arrived - first.started <= REMEMBERED:
+            at.refused(RULE, answer)
     what = "a nonce used before, with another timestamp and by another User-Agent"
     probes.nonce_replay(RULE, first, earlier, what)
     if at.operation.is_post:

@@ -28,7 +28,7 @@ class VacantAccounts:
         self._created = created
         self._left: Places = {}
         self._with_wallets: Places = {}
-        #: Ids of those in which several checks work.
+        #: Ids of those that are not left, or not again: several checks work in them.
         self._shared: set[str] = set()
         #: Id -> the exchange that created an account which is in use, or was left.
         self._known: dict[str, Exchange] = {}
@@ -77,6 +77,8 @@ class VacantAccounts:
     def take_with_wallets(self, organization: str, path: str) -> Exchange | None:
         """Returns the exchange that created an account of a customer, if one is left with wallets only."""
         while (left := _first(self._with_wallets, organization, path)) is not None:
+            # Checks that create further wallets there leave it again, beside whoever takes it now.
+            self._shared.add(str(left.get("id")))
             if self._created.within[str(left.get("id"))] <= _UNIQUE:
                 return left
         return None

@@ -101,8 +101,8 @@ def _text(exchange: Exchange) -> str:
 
 class Invariants:
     """Judges exchanges as they arrive, with one tally for each rule and operation. `keys` are the
-    organizations and idempotency keys that were accepted, by any lane; `invalid` the values against the
-    contract that were sent and shown, as JSON, with the number of the exchange."""
+    organizations and idempotency keys that were accepted, by any lane; `invalid` the members
+    against the contract that were sent and shown, as JSON, with the number of the exchange."""
 
     def __init__(
         self,
@@ -285,7 +285,8 @@ class Invariants:
 
     def _sender(self, exchange: Exchange, pointer: str) -> int:
         """The number of the exchange whose request sent what an answer shows at a pointer; 0 without one."""
-        value = as_json(at_pointer(exchange.document, pointer), 1000)
+        # Under its name: another null, or true, is another mistake.
+        value = f"{pointer.rpartition('/')[2]}: {as_json(at_pointer(exchange.document, pointer), 1000)}"
         if not is_echo(exchange, pointer):
             return self._invalid.get(value, 0)
         if exchange.method != "GET":

@@ -154,6 +154,9 @@ def _broken_forms(violation: Violation, exchanges: Exchanges) -> set[str]:
     wrong = wrong_exchange(violation, exchanges)
     if wrong is None or wrong.operation is None or not wrong.status or wrong.status >= 300:
         return set()
+    if violation.refusal:
+        # What was accepted by mistake was so before it was shown.
+        return set()
     try:
         document = json.loads(wrong.response_body.text or "")
     except (ValueError, RecursionError):

@@ -32,7 +32,7 @@ class Common:
         self.nonces = Nonces()
         #: Organizations and idempotency keys that were accepted: a replay is as old as its original.
         self.keys: set[tuple[str, str]] = set()
-        #: Values against the contract that were sent and shown, as JSON, with the exchange that sent each.
+        #: Members against the contract that were sent and shown, as JSON, with the exchange that sent each.
         self.invalid: dict[str, int] = {}
         #: The exchanges of each run by number.
         self.records: list[dict[int, Exchange]] = []

@@ -213,7 +213,8 @@ class Limit:
         if not self.rate and self.at_once == math.inf:
             return
         if now - self.since > self.retrial:
-            self.fallback = self.rate, self.rate_refused
+            # Without a rate there is none to fall back to.
+            self.fallback = (self.rate, self.rate_refused) if self.rate else None
             self.rate_refused = self.at_once_refused = math.inf
             self.retrial *= 2
             self.since = now

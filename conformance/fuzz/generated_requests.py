@@ -47,10 +47,10 @@ CREATING = 0.2
 class Fuzzer(Engine):
     """Sends cases of one operation, and judges their answers by all that the oracle says of them."""
 
-    def __init__(self, examples: Examples, creates: int) -> None:
+    def __init__(self, examples: Examples) -> None:
         self.examples = examples
-        #: Number of resources that may still be created.
-        self._creates = creates
+        #: Number of examples, and of resources that they have created.
+        self._begun = self._created = 0
         self.fixtures = OperationFixtures(examples.lane, examples.operation.id)
         others = {SIBLING: lambda: self.fixtures.sibling, FOREIGN: lambda: self.fixtures.owned_by(FOREIGN)}
         super().__init__(examples, lambda: self.fixtures.fixture, others=others)
@@ -58,13 +58,15 @@ class Fuzzer(Engine):
 
     def perform(self, case: Case) -> Exchange | None:
         """Sends a case with new unique values, and judges its answer and, if it must be refused, its side
-        effects; nothing where it may create a resource beyond the number of them. Raises Broken."""
+        effects; nothing where it may create a resource beyond their share. Raises Broken."""
+        self._begun += 1
         self._drawn, body = self.fixtures.renewed(case.body)
         case = replace(case, payee=payee_of(case.body), body=body)
         call = self.call(case)
         case = replace(case, name=described(case, call, self._drawn), front_end=_for_a_front_end(case))
         self._expected = self.expected(case, call)
-        if self._creates <= 0 and not self._expected.refusals and not self.examples.failing:
+        enough = self._created >= max(1, CREATING * self._begun)
+        if enough and not self._expected.refusals and not self.examples.failing:
             return None
         try:
             refused = f"a refused request, {case.name}"
@@ -136,7 +138,7 @@ class Fuzzer(Engine):
         at, expected = self.at, self._expected
         if answer.succeeded:
             self._effects = None
-            self._creates -= bool(TRAITS[self.operation].creates)
+            self._created += bool(TRAITS[self.operation].creates)
             if TRAITS[self.operation].once or (expected.refusals and answer.method != "GET"):
                 self.renew()
         if expected.passes and not (expected.refusals and answer.error_type != "authentication_error"):
@@ -259,7 +261,7 @@ def fuzz(lane: Lane, operation: str, settings: FuzzSettings) -> list[Cell]:
     Raises Inconclusive when the server refuses to create the fixtures.
     """
     examples = Examples(lane, operation, "test_fuzz.test_schema_fuzzing", settings.share())
-    fuzzer, before = Fuzzer(examples, max(1, round(settings.cases * CREATING))), len(lane.record)
+    fuzzer, before = Fuzzer(examples), len(lane.record)
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     with examples.recording():
         cases = st.one_of(*odd_requests(operation, valid, foreign=foreign), *generated(operation, valid))

@@ -39,7 +39,7 @@ def settings(seed: int = 1, **more: Any) -> FuzzSettings:
 
 
 def fuzzer(lane: Lane, operation: str) -> Fuzzer:
-    return Fuzzer(Examples(lane, operation, "test"), 100)
+    return Fuzzer(Examples(lane, operation, "test"))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

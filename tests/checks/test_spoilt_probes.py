@@ -3,7 +3,6 @@ in the end. What the server's choice leaves without anything to judge is said be
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -107,9 +106,7 @@ class OthersPayAtFirst(OthersPayMore):
 class BalancesBehind(BalancesUneven):
     """Reads balances with a lag of half a second."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._balance_delays = itertools.cycle([500_000])
+    lags = (500_000,)
 
 
 class InCents(OthersPayMore):

@@ -170,7 +170,7 @@ def test_run_ends_in_time_and_reports_what_it_found(tmp_path: Path) -> None:
     over, handle = threading.Event(), server.handle
 
     def handled(request: Any) -> Any:
-        if len(requests) > 40:
+        if len(requests) > 300:
             over.wait(60)
         return handle(request)
 

@@ -34,7 +34,7 @@ def _method(made: type[Behaviour], seam: str, function: Callable[..., Any]) -> C
     def method(self: Behaviour, *given: Any, **named: Any) -> Any:
         def usual(*others: Any, **more: Any) -> Any:
             inherited = getattr(super(made, self), seam)
-            return inherited(*others, **more) if others else inherited(*given, **named)
+            return inherited(*others, **more) if others or more else inherited(*given, **named)
 
         return function(self, usual, *given, **named)
 

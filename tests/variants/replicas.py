@@ -97,6 +97,9 @@ def filters_behind(self: Behaviour, usual: Usual, ctx: Context, listing: Listing
 class BalancesUneven(Behaviour):
     """Reads balances from five replicas in turn, with different lags of less than a second."""
 
+    #: Lag of each replica in microseconds.
+    lags: tuple[int, ...] = _UNEVEN
+
     def create_payout(self, ctx: Context) -> None:
         assert ctx.account is not None
         before = super().balances(ctx, ctx.account)
@@ -105,7 +108,7 @@ class BalancesUneven(Behaviour):
         memory(self, "balances before").setdefault(ctx.account["id"], []).append((ctx.now, before))
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        as_of = ctx.now - _turn(self, _UNEVEN, "balance delays")
+        as_of = ctx.now - _turn(self, self.lags, "balance delays")
         for at, balances in memory(self, "balances before").get(record["id"], ()):
             if at > as_of:
                 return list(balances)

@@ -177,6 +177,7 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "payouts off": {"change": payouts_off},
     "plain web server": {"wrap": PlainNotFound},
     "Britain only": {"change": british},
+    "others pay": {"unreached": ("createPayout",)},
     "few payouts to one": {"unreached": ("createPayout",)},
     "pair once": {"unreached": ("createWallet", "listWallets")},
     "policies": {"unreached": ("disableBeneficiary",)},

@@ -14,7 +14,7 @@ from conformance.judge.effects import Effect
 from conformance.judge.outcomes import Unclear, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import MAX_SIZE, identity, page_of, query, walk
+from conformance.wire.pages import MAX_SIZE, Page, Walk, identity, page_of, query, walk
 from conformance.world.calls import call
 from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
 from conformance.world.lane import Fixture, Lane
@@ -179,25 +179,36 @@ class Accounts(Elements):
     def read(self, before: Snapshot | None, sent: Sequence[Exchange] = ()) -> Snapshot:
         """Counts the accounts, and, if there are more than before, reads the new ones."""
         listing = self.fixture.call(self.traits.listed_by).with_query(query(1, MAX_SIZE))
-        look = self.look(listing, "one account, for the number of all")
-        page = page_of(look)
-        if page is None or page.total is None:
-            raise hidden(look)
-        whole = page.total <= len(page.items)
+        what = "one account, for the number of all"
+        own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.accepted
+
+        def counted() -> tuple[Exchange, Page, int]:
+            look = self.look(listing, what)
+            page = page_of(look)
+            if page is None or page.total is None:
+                raise hidden(look)
+            return look, page, page.total
+
+        def read(look: Exchange, page: Page, total: int) -> tuple[Exchange, Page, Walk]:
+            known = self.lane.created.number(listing.path, self._created, own)
+            return look, page, newest_accounts(self.lane, self.look, self.fixture, since, total, known)
+
+        now = look, page, total = counted()
         first = page_of(before.looks[0]) if before is not None else None
-        if before is None or page.total <= (since := (first and first.total) or 0):
-            return _pages([look], whole=whole)
+        if before is None or total <= (since := (first and first.total) or 0):
+            return _pages([look], whole=total <= len(page.items))
         if "name" in self.lane.samples.over("account"):
             raise unseen("the target file says how accounts are named, so they cannot be told apart")
-        own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.accepted
-        known = self.lane.created.number(listing.path, self._created, own)
-        came = newest_accounts(self.lane, self.look, self.fixture, since, page.total, known)
+        # What another lane creates is counted a moment before it is known.
+        look, page, came = self.lane.lag.eventually(
+            what, lambda: read(*counted()), lambda looked: not looked[2].cut, first=read(*now)
+        )
         if came.cut:
             raise unseen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
         # An old account may be among the new ones if the list's order was misjudged.
         fresh = objects(came.items if before.whole else came.fresh)
         new = [identity(item) for item in fresh if identity(item) not in self._seen]
-        return _pages([look, *came.page_exchanges], new, whole=whole)
+        return _pages([look, *came.page_exchanges], new, whole=(page.total or 0) <= len(page.items))
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
         known = self._known(before)

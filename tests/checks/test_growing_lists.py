@@ -98,6 +98,19 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
 
 
 @hurried()
+def test_accounts_are_counted_again_while_a_create_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server counts what another lane creates before its answer comes."""
+    lane = run_on(fill=crowded_customer)
+    fixture = lane.account()
+    lane.common.cache.put(("growing end", fixture.customer_id), "")
+    snapshots = SideEffects(Check(lane, OPERATIONS["createAccount"], (), ""), fixture).start()
+    fixture.create("createAccount")
+    unanswered, number = iter([0]), lane.created.number
+    monkeypatch.setattr(lane.created, "number", lambda *given: next(unanswered, number(*given)))
+    assert snapshots.round().effect == Effect()
+
+
+@hurried()
 @pytest.mark.parametrize("kind", ["quotes are straight", "C1 is dropped", "a date is a time"])
 def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str) -> None:
     fault = by_id()[

@@ -38,7 +38,7 @@ from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simul
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.creations import place
 from conformance.world.lane import Fixture, Lane
-from conformance.world.purposes import SHARED, Purpose, purpose_of
+from conformance.world.purposes import SHARED, Purpose, beside_wallets, purpose_of
 from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
@@ -68,11 +68,10 @@ class Check:
 
     def account(self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False) -> Fixture:
         """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
-        below = "beneficiary_id" in self.operation.path_parameters
-        # An account takes one wallet of a pair.
-        beside_wallets = self.operation.resource != "wallet"
-        purpose = purpose_of(self.operation.id, purpose)
-        return self.lane.account(purpose, owner, fresh=fresh, below=below, beside_wallets=beside_wallets)
+        own = self.operation
+        below, beside = "beneficiary_id" in own.path_parameters, beside_wallets(own.id)
+        purpose = purpose_of(own.id, purpose)
+        return self.lane.account(purpose, owner, fresh=fresh, below=below, beside_wallets=beside)
 
     def valid(self, *, fresh: bool = False) -> Call:
         """Builds a valid call of the check's operation: in a place in which nothing is, if `fresh`, or in one
@@ -86,19 +85,17 @@ class Check:
 
     def send(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a call; returns the exchange, whatever the answer."""
-        exchange = self.lane.send(self.lane.client(organization), call, purpose)
-        self.exchanges.append(exchange.number)
-        return exchange
+        return self._noted(self.lane.send(self.lane.client(organization), call, purpose))
 
     def shown(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a call; repeats a GET until what was just created is found (eventual consistency)."""
-        exchange = self.lane.shown(self.lane.client(organization), call, purpose)
-        self.exchanges.append(exchange.number)
-        return exchange
+        return self._noted(self.lane.shown(self.lane.client(organization), call, purpose))
 
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a valid call. Raises Inconclusive unless it is answered 2xx."""
-        exchange = self.lane.accept(self.lane.client(organization), call, purpose)
+        return self._noted(self.lane.accept(self.lane.client(organization), call, purpose))
+
+    def _noted(self, exchange: Exchange) -> Exchange:
         self.exchanges.append(exchange.number)
         return exchange
 
@@ -380,14 +377,11 @@ CHECKS: dict[str, CheckDefinition] = {}
 def check(
     *rules: str,
     operations: Collection[str] | None = None,
-    last: bool = False,
-    deep: bool = False,
-    waits: bool = False,
-    early: bool = False,
     registry: dict[str, CheckDefinition] = CHECKS,
+    **kinds: bool,
 ) -> Callable[[CheckFunction], CheckFunction]:
-    """Marks a function as the check of these rules, on the operations of the first rule, or on the named ones
-    that some rule covers, and registers it. Raises KeyError for an unknown rule."""
+    """Marks a function as the check of these rules, on the operations of the first, or the named ones that
+    some rule covers, and registers it, with a definition's `kinds`. Raises KeyError for an unknown rule."""
 
     def mark(function: CheckFunction) -> CheckFunction:
         covered = set(RULES[rules[0]].operations)
@@ -395,8 +389,7 @@ def check(
             covered = {operation for rule in rules for operation in RULES[rule].operations} & {*operations}
         chosen = tuple(operation for operation in OPERATIONS if operation in covered)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        marked = CheckDefinition(name, function, rules, chosen, last, deep, waits, early)
-        registry[name] = marked
+        marked = registry[name] = CheckDefinition(name, function, rules, chosen, **kinds)
         # pytest collects no generator functions.
         steps = inspect.isgeneratorfunction(function)
         test: Any = functools.wraps(function)(lambda at: None) if steps else function

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 
 
@@ -51,6 +52,15 @@ WITHOUT_WALLETS = Purpose("invalid bodies, without wallets")
 #: Requests that pass authentication, and those that must fail it where the operation has not succeeded.
 AUTHENTICATION = Purpose("authentication")
 UNTOUCHED = Purpose("authentication, untouched")
+
+
+#: Resources of which an account takes one of each pair.
+_UNIQUE = {traits.creates for traits in TRAITS.values() if traits.unique_pair}
+
+
+def beside_wallets(operation: str) -> bool:
+    """True if an operation can be judged where wallets are: its own resources are others."""
+    return OPERATIONS[operation].resource not in _UNIQUE
 
 
 def purpose_of(operation: str, otherwise: Purpose = SHARED) -> Purpose:

@@ -283,8 +283,8 @@ def test_update_under_other_names(at: Check) -> None:
     person = Beneficiary(at, fixture, _valid(fixture, "createBeneficiary"))
     # Nothing that it had before shows that a PATCH changed it.
     known = {field.name: field.choices for field in request_fields(at.operation.id)}
-    shown = {name: person.created.get(name) for name in _defaults(at.operation.id)}
-    before = {name: value for name, value in shown.items() if value in known[name]}
+    answered = {name: person.created.get(name) for name in _defaults(at.operation.id)}
+    before = {name: value for name, value in answered.items() if value in known[name]}
     body, strays = {**before, **person.created.call.document}, list[Stray]()
 
     def patch(own: Body, portion: list[Stray], what: str) -> Exchange:

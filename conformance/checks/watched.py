@@ -182,33 +182,32 @@ class Accounts(Elements):
         what = "one account, for the number of all"
         own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.accepted
 
-        def counted() -> tuple[Exchange, Page, int]:
-            look = self.look(listing, what)
-            page = page_of(look)
+        def counted() -> tuple[Page, int]:
+            page = page_of(look := self.look(listing, what))
             if page is None or page.total is None:
                 raise hidden(look)
-            return look, page, page.total
+            return page, page.total
 
-        def read(look: Exchange, page: Page, total: int) -> tuple[Exchange, Page, Walk]:
+        def read(page: Page, total: int) -> tuple[Page, Walk]:
             known = self.lane.created.number(listing.path, self._created, own)
-            return look, page, newest_accounts(self.lane, self.look, self.fixture, since, total, known)
+            return page, newest_accounts(self.lane, self.look, self.fixture, since, total, known)
 
-        now = look, page, total = counted()
+        page, total = counted()
         first = page_of(before.looks[0]) if before is not None else None
         if before is None or total <= (since := (first and first.total) or 0):
-            return _pages([look], whole=total <= len(page.items))
+            return _pages([page.exchange], whole=total <= len(page.items))
         if "name" in self.lane.samples.over("account"):
             raise unseen("the target file says how accounts are named, so they cannot be told apart")
         # What another lane creates is counted a moment before it is known.
-        look, page, came = self.lane.lag.eventually(
-            what, lambda: read(*counted()), lambda looked: not looked[2].cut, first=read(*now)
+        page, came = self.lane.lag.eventually(
+            what, lambda: read(*counted()), lambda looked: not looked[1].cut, first=read(page, total)
         )
         if came.cut:
             raise unseen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
         # An old account may be among the new ones if the list's order was misjudged.
         fresh = objects(came.items if before.whole else came.fresh)
         new = [identity(item) for item in fresh if identity(item) not in self._seen]
-        return _pages([look, *came.page_exchanges], new, whole=(page.total or 0) <= len(page.items))
+        return _pages([page.exchange, *came.page_exchanges], new, whole=(page.total or 0) <= len(page.items))
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
         known = self._known(before)

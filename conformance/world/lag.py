@@ -64,11 +64,9 @@ class Lag:
         when a write must show. Waits for a resource to exist are counted apart: an effect that never shows
         says nothing of them.
         """
-        wait, result, begun = (
-            (operation, good is exists),
-            look() if first is None else first,
-            time.monotonic(),
-        )
+        wait = operation, good is exists
+        result = look() if first is None else first
+        begun = time.monotonic()
         enough = 2 * self._delays.get(operation, 0.0) if self._in_vain[wait] >= in_vain else math.inf
         if good(result):
             return result

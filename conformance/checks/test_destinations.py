@@ -272,7 +272,7 @@ def test_second_default(at: Check) -> None:
 
 
 #: Default destinations that are created at once, and rounds of them.
-_AT_ONCE, _RACES = 9, 3
+_AT_ONCE, _RACES = 9, 4
 
 
 @check(ONE_DEFAULT)

@@ -32,6 +32,10 @@ _WHOLE = (HangUp.CLOSE, HangUp.RESET, HangUp.HALF_CLOSE)
 #: Requests whose callers hang up at once.
 _AT_ONCE = 8
 
+#: Rounds of these where nothing lists what they create, so that only answers of one key that differ show a
+#: mistake, which those of a round did in 18 of 20.
+_UNLISTED = 2
+
 #: Most times that it may be done by mistake.
 _MOST = 3
 
@@ -97,7 +101,7 @@ def test_callers_hang_up_and_ask_at_once(at: Check) -> None:
     from then on each key has one answer, and what it asks for is done once."""
     how, traits = _WHOLE[list(OPERATIONS).index(at.operation.id) % len(_WHOLE)], at.operation.traits
     words = f"one of {_AT_ONCE} requests whose callers hang up ({how}), and their keys and bodies at once"
-    rounds = Rounds(at, 1)
+    rounds = Rounds(at, 1 if traits.listed_by else _UNLISTED)
     for _ in rounds:
         place, calls = _requests_at_once(at)
         effects = SideEffects(at, place).start()

@@ -17,6 +17,7 @@ from conformance.world.lane import Lane
 from tests.prove.races import MISTAKES, measured, window_served
 from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess
 from tests.support.runs import judged
+from tests.support.windows import Window
 from tests.variants.serving import several_processes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes share a socket by POSIX means")
@@ -65,11 +66,11 @@ def test_several_processes_conform(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rule", "operation"), MISTAKES)
+@pytest.mark.parametrize(("rule", "operation", "mistake"), MISTAKES)
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_window_of_ten_milliseconds_is_found_beside_other_lanes(
-    rule: str, operation: str, processes: int
+    rule: str, operation: str, mistake: type[Window], processes: int
 ) -> None:
-    with window_served(MISTAKES[rule, operation](10), processes) as tables:
+    with window_served(mistake(10), processes) as tables:
         hits, _ = measured(build(tables, "a server with a window"), rule, operation, lanes=4, runs=2)
     assert hits

@@ -19,23 +19,30 @@ from typing import Any
 from conformance.checks import plan
 from conformance.checks.running import run_check
 from conformance.target.file import Target, build
-from conformance.world.lane import Lane
+from conformance.world.lane import Fixture, Lane
 from tests.support import windows
 from tests.variants.hurry import hurried
 from tests.variants.serving import several_processes
 
-#: Rule and operation -> the mistake.
-MISTAKES: dict[tuple[str, str], type[windows.Window]] = {
-    ("auth.nonce-race", "createVirtualAccount"): windows.NonceWindow,
-    ("idempotency.race", "createPayout"): windows.KeyWindow,
-    ("idempotency.race", "createBeneficiary"): windows.KeyWindow,
-    ("idempotency.hang-up", "createBeneficiary"): windows.KeyWindow,
-    ("wallet.race", "createWallet"): windows.PairWindow,
-    ("destination.default", "createPayoutDestination"): windows.DefaultWindow,
-    ("beneficiary.update", "updateBeneficiary"): windows.PatchWindow,
-    ("payout.race", "createPayout"): windows.BalanceWindow,
-    ("create.echo", "createVirtualAccount"): windows.NewestWindow,
-}
+#: Rules, operations and mistakes: at least one of each check of simultaneous requests.
+MISTAKES: tuple[tuple[str, str, type[windows.Window]], ...] = (
+    ("auth.nonce-race", "createVirtualAccount", windows.NonceWindow),
+    ("tenancy.foreign-parent", "listAccounts", windows.TenantWindow),
+    ("idempotency.race", "createPayout", windows.KeyWindow),
+    ("idempotency.race", "createBeneficiary", windows.KeyWindow),
+    ("idempotency.hang-up", "createBeneficiary", windows.KeyWindow),
+    ("wallet.race", "createWallet", windows.PairWindow),
+    ("destination.default", "createPayoutDestination", windows.DefaultWindow),
+    ("beneficiary.update", "updateBeneficiary", windows.PatchWindow),
+    ("beneficiary.disable", "disableBeneficiary", windows.PatchWindow),
+    ("payout.race", "createPayout", windows.BalanceWindow),
+    ("create.echo", "createVirtualAccount", windows.NewestWindow),
+    ("list.complete", "listVirtualAccounts", windows.ListWindow),
+    ("list.complete", "listPayoutDestinations", windows.ListWindow),
+    ("read.equals-create", "getBeneficiary", windows.ListWindow),
+    ("read.equals-create", "getVirtualAccount", windows.ReadWindow),
+    ("balances.of-account", "getAccountBalances", windows.ReadWindow),
+)
 
 #: Least share of the runs that find a mistake.
 ENOUGH = 0.95
@@ -52,10 +59,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def prove(options: argparse.Namespace) -> bool:
     """Prints the table; returns True if each line has enough."""
     print(
-        f"{'rule':22}{'operation':25}{'window':>8}{'processes':>11}{'lanes':>7}{'found':>9}{'requests':>10}"
+        f"{'rule':23}{'operation':25}{'window':>8}{'processes':>11}{'lanes':>7}{'found':>9}{'requests':>10}"
     )
     good = True
-    for (rule, operation), mistake in MISTAKES.items():
+    for rule, operation, mistake in MISTAKES:
         if not rule.startswith(options.rule):
             continue
         for window in options.windows:
@@ -65,7 +72,7 @@ def prove(options: argparse.Namespace) -> bool:
                     for lanes in options.lanes:
                         hits, sent = measured(target, rule, operation, lanes, options.runs)
                         good = good and hits >= ENOUGH * options.runs
-                        line = f"{rule:22}{operation:25}{window:>5g} ms{count:>11}{lanes:>7}"
+                        line = f"{rule:23}{operation:25}{window:>5g} ms{count:>11}{lanes:>7}"
                         print(f"{line}{hits:>6}/{options.runs}{sent / options.runs:>10.0f}", flush=True)
     return good
 
@@ -107,7 +114,8 @@ def _beside(target: Target, lanes: int) -> Iterator[None]:
 
     def send(number: int) -> None:
         lane = Lane(target, first_number=number * 1_000_000)
-        fixture = lane.account()
+        # A create may be answered wrongly, as a probe of the race beside it is.
+        fixture = Fixture(lane, account_id=target.primary.funded_account_id)
         while not over.is_set():
             lane.send(lane.client(), fixture.call("listVirtualAccounts"), "a request of another lane")
 

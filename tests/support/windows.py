@@ -11,7 +11,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.seams.validation import EXACT
-from conformance.reference.store import Answer
+from conformance.reference.store import Answer, OrganizationRow
 from tests.support.overrides import nonce_claimed
 
 
@@ -111,3 +111,41 @@ class NewestWindow(Window):
         (ctx.record,) = ctx.store.select(
             RECORD_KINDS[ctx.operation], self.parent(ctx)["id"], newest_first=True, limit=1
         )
+
+
+class ListWindow(Window):
+    """Writes a list as it was read, with one element more."""
+
+    def create(self, ctx: Context) -> None:
+        kind, parent = RECORD_KINDS[ctx.operation], self.parent(ctx)["id"]
+        others = {each["id"] for each in ctx.store.select(kind, parent)}
+        self.wait()
+        for each in ctx.store.select(kind, parent):
+            if each["id"] not in others:
+                ctx.store.change("DELETE FROM resources WHERE id = ?", each["id"])
+        super().create(ctx)
+
+
+class ReadWindow(Window):
+    """Keeps what a read is answered with in a variable of the process, and answers it later."""
+
+    last: Record | None = None
+
+    def act(self, ctx: Context) -> None:
+        super().act(ctx)
+        if ctx.operation in ("getBeneficiary", "getVirtualAccount", "getAccountBalances"):
+            self.last = ctx.record
+            self.wait()
+            ctx.record = self.last
+
+
+class TenantWindow(Window):
+    """Keeps the organization of a request in a variable of the process, and reads it later."""
+
+    last: OrganizationRow | None = None
+
+    def authenticate(self, ctx: Context) -> None:
+        super().authenticate(ctx)
+        self.last = ctx.organization
+        self.wait()
+        ctx.organization = self.last

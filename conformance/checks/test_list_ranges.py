@@ -118,7 +118,7 @@ _PAST = (
 _OVERFLOWS = 2**59
 
 
-@check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages")
+@check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages", "list.walk")
 def test_page_past_the_last(at: Check) -> None:
     """Reads pages past the last, up to where 32-bit and 64-bit offsets overflow: no items, or a refusal. The
     envelope has the page and size of the query and the number of pages, as that of the first page has."""
@@ -160,8 +160,8 @@ def test_page_past_the_last(at: Check) -> None:
 
 
 def _judge_numbers(at: Check, exchange: Exchange, what: str, done: Walk) -> None:
-    """Judges the envelope of a page: it echoes page and size, and `pages` is that of the whole list, not of
-    the empty result of a page past the last."""
+    """Judges the envelope of a page: it echoes page and size, and `pages`, or the total from which it follows
+    there, is that of the whole list, not of the empty result of a page past the last."""
     judge_by_query(at, exchange, "list.echo")
     size = queries.read(exchange.call.query).number("size")
     if size is not None and done.pages:
@@ -178,7 +178,9 @@ def _judge_numbers(at: Check, exchange: Exchange, what: str, done: Walk) -> None
             [exchange], map(at.send, itertools.repeat(exchange.call), itertools.repeat(what))
         )
         exchange = at.eventually(lambda: next(counted), lambda answer: outcomes.good(fitting(answer)))
-        at.expect("list.pages", *fitting(exchange))
+        page = page_of(exchange)
+        of_total = page is not None and outcomes.good(paging.count_of_pages(what, page, size))
+        at.expect("list.walk" if of_total and "list.walk" in at.rules else "list.pages", *fitting(exchange))
     judge_by_query(at, exchange, "list.pages")
 
 

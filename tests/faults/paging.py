@@ -159,14 +159,18 @@ faults["list.pages"] |= {
         _past,
         each={
             "pages 0": {"pages": 0},
-            "total and pages 0": {"total": 0, "pages": 0},
             "total 0": {"total": 0},
         },
     ),
+}
+
+
+faults["list.walk"] |= {
+    "A page past the last counts no elements.": envelope.sets({"total": 0, "pages": 0}, _past),
     "The total of a list is what it held when it was read first.": seams(
         {
             "count": lambda self, usual, ctx, listing: self.state.setdefault(
-                (ctx.path, *listing.conditions), usual()
+                (ctx.path, str(listing.conditions)), usual()
             ),
             "page_of": lambda self, usual, *given: page(self, *given),
         }

@@ -224,7 +224,8 @@ on_pages = Place("items", None, each=_pages, of_each=True)
 
 def page(self: Any, ctx: Context, listing: Listing, **other: int) -> list[Record]:
     """Returns the elements of a page, or from another offset or up to another limit."""
-    limits = {"limit": listing.size, "offset": self.offset(ctx, listing), **other}
+    # SQLite knows no greater integers.
+    limits = {"limit": listing.size, "offset": min(self.offset(ctx, listing), 2**63 - 1), **other}
     return self.fetch(ctx, listing, **limits)
 
 

@@ -260,7 +260,8 @@ def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool
 
 def judge_moved(at: Check, rule: str, before: Exchange, answer: Exchange, what: str) -> None:
     """Judges that `updated` of an answer is later than that of an earlier one."""
-    at.expect(rule, *outcomes.later(f"{what}: an updated", answer, "updated", before))
+    judgement = outcomes.later(f"{what}: an updated", answer, "updated", before)
+    at.expect(rule, *judgement, member="updated")
 
 
 class Defaults:

@@ -147,12 +147,10 @@ class Check:
 
     # ------------------------------------------------------------------ judging
 
-    def expect(
-        self, rule: str, expected: str, got: Got, *exchanges: Exchange, demand: Demand | None = None
-    ) -> bool:
+    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, **about: Any) -> bool:
         """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
-        the decisive one first; True if it holds. An unclear judgement is noted with its reason."""
-        return self.cells[rule].expect(expected, got, *exchanges, demand=demand)
+        the decisive one first (`about`: see `Cell.expect`); True if it holds."""
+        return self.cells[rule].expect(expected, got, *exchanges, **about)
 
     def refused(
         self,
@@ -179,15 +177,17 @@ class Check:
         """Judges that an answer has the status and JSON body of an earlier one."""
         return self.expect(rule, *outcomes.same_answer(again.purpose, first, again))
 
-    def equal(self, rule: str, what: str, value: Any, expected: Any, *exchanges: Exchange) -> bool:
-        """Judges that a JSON value of the first exchange's answer equals another one."""
-        return self.expect(rule, *outcomes.equal(what, value, expected, *exchanges))
+    def equal(self, rule: str, what: str, name: str, value: Any, answer: Exchange) -> bool:
+        """Judges that a member of an answer equals a JSON value."""
+        judgement = outcomes.equal(f"{what}: {name}", answer.get(name), value, answer)
+        return self.expect(rule, *judgement, member=name)
 
     def member(
         self, rule: str, answer: Exchange, name: str, value: Any, otherwise: Any = MISSING, *, what: str = ""
     ) -> bool:
         """Judges that a documented member of an answer is equivalent to a value, or to `otherwise`."""
-        return self.expect(rule, *outcomes.member(what or answer.purpose, answer, name, value, otherwise))
+        judgement = outcomes.member(what or answer.purpose, answer, name, value, otherwise)
+        return self.expect(rule, *judgement, member=name)
 
     def unclear(
         self,
@@ -267,16 +267,16 @@ class Check:
         for fresh in (False, True):
             answer = probe(self.valid(fresh=fresh) if fresh or first is None else first)
             if not answer.refused or decisive(answer):
-                self.accepted(rule, answer)
-                return answer
-        control = self.send(self.valid(fresh=True), "the same request in its usual form")
-        if control.succeeded:
-            self.accepted(rule, answer)
+                break
         else:
-            reason = f"in its usual form it was answered {control.described()}, too"
-            choice = control.refused and not control.refused_authentication
-            why = refusal_of_valid(control).why.because(reason)
-            self.unclear(rule, why, answer, control, choice=choice)
+            control = self.send(self.valid(fresh=True), "the same request in its usual form")
+            if not control.succeeded:
+                reason = f"in its usual form it was answered {control.described()}, too"
+                choice = control.refused and not control.refused_authentication
+                why = refusal_of_valid(control).why.because(reason)
+                self.unclear(rule, why, answer, control, choice=choice)
+                return answer
+        self.accepted(rule, answer)
         return answer
 
     def locked_out(self, rule: str, answer: Exchange) -> bool:

@@ -210,7 +210,8 @@ def compared(at: Check, created: Mapping[str, Exchange], exchanges: Sequence[Exc
         for name in [name for name in shows if not _as_created(name, item[name], origin)]:
             if name != "is_default" or identity(item) not in replaced:
                 names.remove(name)
-                at.expect("list.complete", *shown_as_created("each element", name, page, origin))
+                judgement = shown_as_created("each element", name, page, origin)
+                at.expect("list.complete", *judgement, member=name)
 
 
 def _as_created(name: str, value: Any, origin: Exchange) -> bool:

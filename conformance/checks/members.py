@@ -43,9 +43,8 @@ def judge_members(
     for name in _judged(exchange, expected, but):
         other = (otherwise or {}).get(name, MISSING)
         judgement = outcomes.member(what, exchange, name, expected[name], other)
-        at.expect(
-            rule, *outcomes.unless_malformed(judgement, *((each, name) for each in shown_by)), *shown_by
-        )
+        judgement = outcomes.unless_malformed(judgement, *((each, name) for each in shown_by))
+        at.expect(rule, *judgement, *shown_by, member=name)
 
 
 def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str]) -> list[str]:
@@ -77,9 +76,8 @@ def judge_last_words(
     for place in places:
         path = [name for name in place if name]
         if isinstance(exchange.get(*path), str):
-            at.expect(
-                rule, f"{what}: {'.'.join(path)} to its last word", _lost_word(exchange, path), exchange
-            )
+            expected, got = f"{what}: {'.'.join(path)} to its last word", _lost_word(exchange, path)
+            at.expect(rule, expected, got, exchange, member=path[0])
 
 
 def _lost_word(exchange: Exchange, path: Sequence[str]) -> Got:
@@ -92,13 +90,14 @@ def _lost_word(exchange: Exchange, path: Sequence[str]) -> Got:
     return "" if text.split()[-1] in value else show(value)
 
 
-def not_its_own(answer: Exchange, name: str) -> Got:
-    """The value with which one of several requests at once is answered, if it is not the one that it sent."""
-    if reason := outcomes.memberless(answer):
-        return reason
+def judge_as_sent(
+    at: Check, rule: str, answer: Exchange, name: str, what: str, others: Iterable[Exchange]
+) -> None:
+    """Judges that one of several requests at once is answered with the value that it sent."""
     value = answer.get(name)
     own = alike(answer.operation or "", name, value, answer.call.document.get(name))
-    return "" if own else show(value)
+    got = outcomes.memberless(answer) or ("" if own else show(value))
+    at.expect(rule, f"{what}: its own {name}", got, answer, *others, member=name)
 
 
 def mismatches(
@@ -161,7 +160,8 @@ def went_back(later: Exchange, earlier: Exchange) -> bool:
 def judge_not_back(at: Check, rule: str, later: Exchange, earlier: Exchange, what: str) -> None:
     """Judges that `updated` of a later read is not before an earlier one's."""
     expected = f"{what}: updated {show(earlier.get('updated'))} or later"
-    at.expect(rule, expected, show(later.get("updated")) if went_back(later, earlier) else "", later, earlier)
+    got = show(later.get("updated")) if went_back(later, earlier) else ""
+    at.expect(rule, expected, got, later, earlier, member="updated")
 
 
 FUNDED = "Name an account that has balances: [primary] funded_account_id."

@@ -204,7 +204,8 @@ def test_longest_text_of_signs(at: Check) -> None:
                 if name in answer.call.document and isinstance(got, str):
                     cut = len(got) < len(text) and got[:20] == text[:20]
                     lost = f"{len(got)} characters of it" if cut else ""
-                    at.expect(rule, f"{name} {_of_signs(text)}, to come back whole", lost, answer)
+                    expected = f"{name} {_of_signs(text)}, to come back whole"
+                    at.expect(rule, expected, lost, answer, member=name)
 
 
 def _of_signs(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from conformance._text import listed
 from conformance.checks.beneficiaries import Beneficiary, defaults, same_defaults, shown_defaults
 from conformance.checks.check import Check, check
-from conformance.checks.members import not_its_own
+from conformance.checks.members import judge_as_sent
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.judge import outcomes
@@ -62,8 +62,7 @@ def test_numbers_alike(at: Check) -> None:
             alike = {**accepted_body(fixture, CREATE, shape), name: number}
             answer = at.send(fixture.call(CREATE, alike), what)
             if answer.succeeded:
-                its_own = not_its_own(answer, "label")
-                at.expect("create.echo", f"{what}: its own label", its_own, answer, earlier)
+                judge_as_sent(at, "create.echo", answer, "label", what, [earlier])
 
 
 def _clabe() -> str:
@@ -98,10 +97,10 @@ def test_last_four_digits(at: Check) -> None:
         if not isinstance(number, str) or not answer.succeeded:
             continue
         if what == "a Mexican CLABE" and isinstance(answer.get("clabe_last4"), str):
-            at.equal(rule, f"{what}: clabe_last4", answer.get("clabe_last4"), number[-4:], answer)
+            at.equal(rule, what, "clabe_last4", number[-4:], answer)
         # A server that does not treat a CLABE as an account number shows none.
         if what != "a Mexican CLABE" or isinstance(last, str):
-            at.equal(rule, f"{what}: {member}", last, number[-4:], answer)
+            at.equal(rule, what, member, number[-4:], answer)
     if not at.cells[rule].judged:
         raise Inconclusive(
             Unclear(
@@ -160,11 +159,12 @@ def _judge_masked(at: Check, answer: Exchange, name: str, what: str) -> None:
     text = isinstance(mask, str) and mask != ""
     whole = text and letters_of(value) in letters_of(mask)
     got = "the full value" if whole else "" if text else show(mask)
-    at.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
+    expected = f"{what}: {member}, a string that hides the full value"
+    at.expect("destination.masked", expected, got, answer, member=member)
     if "destination.masked-enough" in at.rules and isinstance(mask, str):
         most = most_visible(len(letters_of(value)))
         expected = f"{what}: {member}, with {most} characters of the value's beginning and end at most"
-        at.expect("destination.masked-enough", expected, mask_defect(mask, value), answer)
+        at.expect("destination.masked-enough", expected, mask_defect(mask, value), answer, member=member)
 
 
 # ---------------------------------------------------------------------- types

@@ -26,7 +26,7 @@ from conformance.world.known_lists import large_list
 from conformance.world.lag import exists
 from conformance.world.lane import Fixture
 
-CREATE, RULE = "createPayoutDestination", "beneficiary.destinations"
+CREATE, RULE, MEMBER = "createPayoutDestination", "beneficiary.destinations", "payout_destinations"
 
 #: Rows of BODIES of a beneficiary's destinations, the first the default; further ones are the sample.
 _KINDS = (
@@ -80,13 +80,13 @@ def test_destinations_of_a_beneficiary(at: Check) -> None:
                 break
             own.append(create)
         what = f"a beneficiary with {len(own)} destination{'s' * (len(own) != 1)}"
-        expected: dict[str, Any] = {"payout_destinations": [{"id": create.get("id")} for create in own]}
+        expected: dict[str, Any] = {MEMBER: [{"id": create.get("id")} for create in own]}
         shows_all = functools.partial(_shows, expected)
         answer = at.eventually(functools.partial(act, what), shows_all)
         if at.usable(RULE, answer) and answer.succeeded:
             _judge_destinations(at, answer, own, foreign, what)
             if "read.equals-create" in at.rules:
-                aside = MOVING.union(("payout_destinations",))
+                aside = MOVING.union((MEMBER,))
                 judge_members(at, "read.equals-create", answer, document(owner.created), but=aside)
     if not at.operation.traits.disables:
         _judge_defaults(at, fixture, owner, act)
@@ -111,13 +111,13 @@ def _judge_defaults(at: Check, fixture: Fixture, owner: Beneficiary, act: Callab
     answer, listed = at.eventually(look, lambda looks: all(map(exists, looks)) and not _other_default(*looks))
     if at.usable(RULE, answer) and at.usable(RULE, listed) and answer.succeeded and listed.succeeded:
         expected = f"{what}: is_default of each as in their list"
-        at.expect(RULE, expected, _other_default(answer, listed), answer, listed)
+        at.expect(RULE, expected, _other_default(answer, listed), answer, listed, member=MEMBER)
 
 
 def _other_default(answer: Exchange, listing: Exchange) -> str:
     """The first is_default of a beneficiary's destinations that is another one in their list."""
     listed = {str(each.get("id")): each.get("is_default") for each in objects(listing.get("items"))}
-    for element in objects(answer.get("payout_destinations")):
+    for element in objects(answer.get(MEMBER)):
         embedded, other = element.get("is_default"), listed.get(str(element.get("id")))
         if isinstance(embedded, bool) and isinstance(other, bool) and embedded is not other:
             return f"is_default {show(embedded)} of {element.get('id')}"
@@ -133,12 +133,12 @@ def _judge_many_destinations(at: Check) -> None:
     what = f"a beneficiary with {len(many.created)} destinations"
 
     def shows_all(answer: Exchange) -> bool:
-        number = len(objects(answer.get("payout_destinations")))
+        number = len(objects(answer.get(MEMBER)))
         return exists(answer) and (not answer.succeeded or number >= len(many.created))
 
     answer = at.eventually(lambda: at.send(reading, what), shows_all)
     if at.usable(RULE, answer) and answer.succeeded:
-        at.expect(RULE, f"{what}: all of them", _lacking(answer, many.created), answer)
+        at.expect(RULE, f"{what}: all of them", _lacking(answer, many.created), answer, member=MEMBER)
 
 
 @check(
@@ -173,13 +173,13 @@ def test_destinations_made_meanwhile(at: Check) -> None:
         def shows_all(
             answer: Exchange, ids: Collection[str] = tuple(created), members: Any = expected
         ) -> bool:
-            held = identifiers(answer.get("payout_destinations")) or ()
+            held = identifiers(answer.get(MEMBER)) or ()
             return answer.succeeded and {*held} >= {*ids} and not mismatches(answer, members)
 
         answer = at.eventually(functools.partial(owner.read, what), shows_all, "getBeneficiary")
         if answer.succeeded and created:
             expectation, lacking = f"{what}: all destinations that were created", _lacking(answer, created)
-            at.expect(RULE, expectation, lacking, answer, *answers, *created.values())
+            at.expect(RULE, expectation, lacking, answer, *answers, *created.values(), member=MEMBER)
         for own, change in done:
             # The change that is lost first, beside the others.
             judge_members(
@@ -193,7 +193,7 @@ def _lacking(answer: Exchange, ids: Collection[str]) -> Got:
     """The destinations that a beneficiary does not show."""
     if reason := memberless(answer):
         return reason
-    held = [element.get("id") for element in objects(answer.get("payout_destinations"))]
+    held = [element.get("id") for element in objects(answer.get(MEMBER))]
     missing = [identifier for identifier in ids if identifier not in held]
     return f"{len(held)}, without {', '.join(missing[:3])}" if missing else ""
 
@@ -215,7 +215,7 @@ def _judge_destinations(
 ) -> None:
     owner = answer.call.ids["beneficiary_id"]
     ids, expected = (
-        identifiers(answer.get("payout_destinations")),
+        identifiers(answer.get(MEMBER)),
         sorted(str(each.get("id")) for each in own),
     )
     exactly = f"{what}: payout_destinations: exactly the {len(expected)} expected ones"
@@ -224,7 +224,7 @@ def _judge_destinations(
         at.expect(RULE, exactly, Unclear(reason, "format.fields"), answer)
         return
     common = f"{len(ids)}, with {len(set(ids) & set(expected))} of those"
-    at.expect(RULE, exactly, "" if ids == expected else common, answer, *own, foreign)
+    at.expect(RULE, exactly, "" if ids == expected else common, answer, *own, foreign, member=MEMBER)
     # How disabling changes destinations is open. A number may be masked otherwise than in the create.
     masks = ("iban_masked", "wallet_address_masked")
     aside = ("object", "updated", "status", "clabe_last4", *masks)
@@ -232,7 +232,7 @@ def _judge_destinations(
     if sum(destination.get("is_default") is True for destination in own) > 1:
         names.remove("is_default")  # What a second default does to the first is not shown.
     origins = {str(destination.get("id")): destination for destination in own}
-    for place, element in enumerate(objects(answer.get("payout_destinations"))):
+    for place, element in enumerate(objects(answer.get(MEMBER))):
         if (origin := origins.get(str(element.get("id")))) is None:
             continue
         body = origin.call.document
@@ -245,7 +245,8 @@ def _judge_destinations(
                 expectation = f"{what}: a destination's {name} as it was created, {show(first)}"
                 judgement = expectation, "" if good else show(value), answer, origin
                 shown_at = f"payout_destinations/{place}/{name}"
-                at.expect(RULE, *unless_malformed(judgement, (answer, shown_at), (origin, name)))
+                values = (answer, shown_at), (origin, name)
+                at.expect(RULE, *unless_malformed(judgement, *values), member=MEMBER)
         for name in masks:
             if isinstance(origin.get(name), str):
                 expectation = f"{what}: a destination's {name}, which its create showed"
@@ -253,4 +254,4 @@ def _judge_destinations(
                 # Which characters a mask hides is open: another destination's mask is not.
                 strange = mask != origin.get(name) and mask in [each.get(name) for each in own]
                 wrong = mask is None or (strange and mask_defect(str(mask), number))
-                at.expect(RULE, expectation, show(mask) if wrong else "", answer, origin)
+                at.expect(RULE, expectation, show(mask) if wrong else "", answer, origin, member=MEMBER)

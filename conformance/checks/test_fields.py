@@ -237,7 +237,7 @@ def _judge_trimmed(
     text, form = isinstance(value, str), f"{most} characters at most" if most else "letters"
     fits = value is None or (text and (len(value) <= most if most else value.isalpha()))
     judgement = f"{name} of {form}, or a refusal", "" if fits else show(value), answer
-    invalid.at.expect(rule, *(judgement if text else unless_malformed(judgement, (answer, name))))
+    invalid.at.expect(rule, *unless_malformed(judgement, *[(answer, name)][text:]), member=name)
 
 
 #: Rules whose rows have examples of what they exclude.
@@ -364,8 +364,8 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
     elif answer.succeeded and not value.isascii():
         at.accepted(scripts, answer)
     if at.accepted(rule, answer):
-        expected = f"{answer.purpose}, to come back whole"
-        at.expect(rule, expected, _spoilt(answer, field.name), answer)
+        what, name = f"{answer.purpose}, to come back whole", field.name
+        at.expect(rule, what, _spoilt(answer, name), answer, member=name)
 
 
 def _spoilt(answer: Exchange, name: str) -> str:

@@ -17,6 +17,7 @@ from conformance.contract.json_text import all_texts
 from conformance.contract.needs import REFERENCES
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.traits import CHANGING
+from conformance.judge import outcomes
 from conformance.judge.comparison import document, show
 from conformance.judge.outcomes import unusable
 from conformance.wire.clock import wait_past
@@ -261,7 +262,8 @@ def _judge_new(at: Check, fixture: Fixture, original: IdempotentRequest, own: Ca
         return
     expected = f"{what}: a resource of its own"
     if at.operation.traits.disables:
-        at.equal(ISOLATION, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
+        payee = fixture.beneficiary_id
+        at.expect(ISOLATION, *outcomes.equal(expected, answer.get("id"), payee, answer, original.exchange))
     else:
         parents = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
         theirs = any(isinstance(each, str) and each in original.call.ids.values() for each in parents)

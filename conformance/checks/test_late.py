@@ -152,8 +152,8 @@ def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
             latest = answers[-1]
         for name in names:
             value = answers[0].get(name)
-            got = show(value) if name in strange else ""
-            at.expect(rule, f"{name} of a resource made {APART:g} s after another", got, *answers, latest)
+            got, expected = show(value) if name in strange else "", f"{name} of a resource made {APART:g} s"
+            at.expect(rule, f"{expected} after another", got, *answers, latest, member=name)
     else:
         answers = [showing(at, "a resource that was made before")]
     for answer in answers:

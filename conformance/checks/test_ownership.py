@@ -215,7 +215,7 @@ def _judge(
         elif not good and name not in stays:
             good = not _alike(at, name, got, value)
         expected = f"{name} {show(stays[name])}" if name in stays else f"{name} not {show(value)}"
-        at.expect(rule, f"{what}: {expected}", "" if good else show(got), *answers)
+        at.expect(rule, f"{what}: {expected}", "" if good else show(got), *answers, member=name)
 
 
 def _alike(at: Check, name: str, got: Any, value: Any) -> bool:

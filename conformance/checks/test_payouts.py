@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from conformance.checks.check import Check, check
 from conformance.checks.list_judging import compared, judge_single_page, shows_all
-from conformance.checks.members import judge_members, look_for, not_its_own
+from conformance.checks.members import judge_as_sent, judge_members, look_for
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import UNDISTURBED
 from conformance.contract.traits import TRAITS
@@ -178,8 +178,7 @@ def _judge_own(at: Check, payouts: list[Exchange]) -> None:
         others = [other for other in payouts if other is not payout]
         for name in ("amount", "note"):
             if payout.succeeded and name in payout.call.document:
-                what = f"one of several payouts at once: the {name} that it sent"
-                at.expect("create.echo", what, not_its_own(payout, name), payout, *others)
+                judge_as_sent(at, "create.echo", payout, name, "one of several payouts at once", others)
 
 
 def _observe_moves(at: Check, turn: list[Exchange]) -> None:

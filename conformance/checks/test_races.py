@@ -11,7 +11,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.hang_ups import UNDER_WAY
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.list_judging import judge_single_page, shows_all
-from conformance.checks.members import look_for, not_its_own
+from conformance.checks.members import judge_as_sent, look_for
 from conformance.checks.races import Rounds, counted
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
@@ -229,7 +229,7 @@ def test_different_bodies_at_once(at: Check) -> None:
         for answer in [each for each in answers if each.succeeded]:
             others = [other for other in answers if other is not answer]
             for name in {traits.free_text, "amount"} & answer.call.document.keys() & members:
-                at.expect(rule, f"{what}: its own {name}", not_its_own(answer, name), answer, *others)
+                judge_as_sent(at, rule, answer, name, what, others)
         if not rounds.spoilt and not any(answer.succeeded for answer in answers):
             raise refusal_of_valid(answers[0])
 

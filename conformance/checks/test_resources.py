@@ -121,21 +121,21 @@ def _judge_stored(at: Check, fixture: Fixture, created: Exchange, names: list[st
         return
     listing = fixture.call(traits.listed_by).with_query(query(1, MAX_SIZE))
 
-    def judgements(answer: Exchange) -> list[Judgement]:
-        return [
-            shown_as_created(f"{what} in its list", name, answer, created)
+    def judgements(answer: Exchange) -> dict[str, Judgement]:
+        return {
+            name: shown_as_created(f"{what} in its list", name, answer, created)
             for name in names
             if name in item_fields(traits.listed_by)
-        ]
+        }
 
     look = at.eventually(
         lambda: at.send(listing, what),
-        lambda answer: all(got == "" for _, got, *_ in judgements(answer)),
+        lambda answer: all(got == "" for _, got, *_ in judgements(answer).values()),
         traits.listed_by,
     )
     if created.get("id") in (identifiers(look.get("items")) or ()):
-        for judgement in judgements(look):
-            at.expect(rule, *judgement)
+        for name, judgement in judgements(look).items():
+            at.expect(rule, *judgement, member=name)
 
 
 @check("create.initial-state")
@@ -167,8 +167,8 @@ def test_fields_left_out_are_null(at: Check) -> None:
     for resource in creations(at.lane, operation):
         for name in NULLABLE[operation]:
             if name not in resource.body:
-                what = f"created with {resource.kind}, {name} not sent: {name}"
-                at.equal("format.nullable", what, resource.exchange.get(name), None, resource.exchange)
+                what = f"created with {resource.kind}, {name} not sent"
+                at.equal("format.nullable", what, name, None, resource.exchange)
 
 
 @check("format.id-unique")

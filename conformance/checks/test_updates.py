@@ -250,7 +250,7 @@ def test_values_that_clear_a_field(at: Check) -> None:
             may_be = value == "" or nullable(members[name])
             empty = may_be and answer.succeeded and answer.get(name) in (None, "", MISSING)
             wanted = f"{what}: refused" + ", or the field empty" * may_be
-            at.expect("beneficiary.update-cleared", wanted, "" if empty else got, answer)
+            at.expect("beneficiary.update-cleared", wanted, "" if empty else got, answer, member=name)
         if not answers:
             continue
         answered += len(answers)

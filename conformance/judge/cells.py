@@ -50,6 +50,7 @@ class Violation(msgspec.Struct, omit_defaults=True):
     exchanges: Annotated[
         tuple[int, ...], says("Exchanges that prove it, by number, the decisive one first.")
     ] = ()
+    member: Annotated[str, says("The member of the answer that it is about; empty of anything else.")] = ""
     acceptance: Annotated[bool, says("What was expected is that the request is accepted.")] = False
     refusal: Annotated[bool, says("What was expected is that the request is refused.")] = False
     without_error_body: Annotated[
@@ -129,9 +130,17 @@ class Cell(msgspec.Struct):
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, expected: str, got: Got, *exchanges: Exchange, demand: Demand | None = None) -> bool:
+    def expect(
+        self,
+        expected: str,
+        got: Got,
+        *exchanges: Exchange,
+        demand: Demand | None = None,
+        member: str = "",
+    ) -> bool:
         """Counts a judgement; True if it holds: what was got is empty. The exchanges show it, the
-        decisive one first; `demand` is the kind of answer that is expected to its request, if it is that."""
+        decisive one first; `demand` is the kind of answer that is expected to its request, if it is that,
+        `member` the documented member of the answer that it is about."""
         numbers = tuple(dict.fromkeys(exchange.number for exchange in exchanges))
         if isinstance(got, Unclear):
             self.unclear.append(replace(got, exchanges=numbers[:1]))
@@ -145,7 +154,7 @@ class Cell(msgspec.Struct):
         )
         texts, accepts = told_apart(expected, got), demand is not None and demand.acceptance
         self.add_violation(
-            Violation(*texts, numbers, accepts, demand is Demand.REFUSED, without_error_body=bare)
+            Violation(*texts, numbers, member, accepts, demand is Demand.REFUSED, without_error_body=bare)
         )
         return False
 

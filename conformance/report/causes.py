@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conformance.contract.fields import documented
+from conformance.contract.fields import request_fields
 from conformance.contract.needs import NEEDS, UNBUILT
 from conformance.contract.operations import response_problems
 from conformance.contract.rules import ALL_RULES, Level
@@ -42,15 +41,15 @@ class _Row:
     follows: list[_Row] = field(default_factory=list)
 
     @property
-    def order(self) -> tuple[bool, bool, bool, bool, int, int]:
+    def order(self) -> tuple[bool, bool, bool, bool, bool, int, bool]:
         """The most severe first: required before implied, new before known, causes before what may follow,
-        wide before narrow, the form of answers before what checks find in them, and what fills lists before
+        the form of answers before what checks find in them, wide before narrow, and what fills lists before
         what they show."""
         worst, level = self.rule in (WORST, UNBUILT), ALL_RULES[self.rule].level
         severity = not worst, level is not Level.REQUIRED, self.known, bool(self.follows)
         area = self.rule.partition(".")[0]
         form = area == "format" or (area == "list" and self.rule in INVARIANTS)
-        return *severity, -len(self.cells), 0 if form else 2 if area == "list" else 1
+        return *severity, not form, -len(self.cells), area == "list"
 
     def on(self, operation: str, looked: Collection[tuple[str, str]]) -> list[Violation]:
         """Its violations on an operation, or on others where the run, as a quick one, did not look there;
@@ -142,13 +141,6 @@ def _operations(rule: str, violation: Violation, exchanges: Exchanges) -> set[st
     return {each.operation for each in reads if each.operation}
 
 
-def _members(violation: Violation, exchanges: Exchanges) -> set[str]:
-    """The documented members of a resource that a violation names."""
-    wrong = wrong_exchange(violation, exchanges)
-    members = documented(wrong.operation) if wrong and wrong.operation else ()
-    return set() if "items" in members else {*members} & {*re.findall(r": (\w+)", violation.expected)}
-
-
 def _broken_forms(violation: Violation, exchanges: Exchanges) -> set[str]:
     """The required rules on the form of a member that a violation is about, which its answer breaks."""
     wrong = wrong_exchange(violation, exchanges)
@@ -161,11 +153,10 @@ def _broken_forms(violation: Violation, exchanges: Exchanges) -> set[str]:
         document = json.loads(wrong.response_body.text or "")
     except (ValueError, RecursionError):
         return set()
-    words = {*re.findall(r"\w+", violation.expected)}
     return {
         each.rule
         for each in response_problems(wrong.operation, document)
-        if each.pointer.rpartition("/")[2] in words and ALL_RULES[each.rule].level is Level.REQUIRED
+        if violation.member in each.pointer.split("/")[1:] and ALL_RULES[each.rule].level is Level.REQUIRED
     }
 
 
@@ -197,18 +188,17 @@ def _explains(
     if said and symptom == "2xx":
         # Of what is signed over something else, the right signature is refused, and that one passes.
         symptoms |= {_symptom(rule, each, exchanges) for each in violations if each.acceptance}
-    names = _members(violation, exchanges)
     return any(
-        (_symptom(rule, each, exchanges) in symptoms and _alike(names, _members(each, exchanges)))
+        (_symptom(rule, each, exchanges) in symptoms and _alike(violation.member, each.member))
         or {*violation.exchanges[:1]} & {*each.exchanges}
         for each in violations
         if not of_signatures or each.acceptance
     )
 
 
-def _alike(names: set[str], others: set[str]) -> bool:
-    """True unless both are members, and none of them the same."""
-    return not names or not others or bool(names & others)
+def _alike(member: str, other: str) -> bool:
+    """True unless two violations are about members, and not the same."""
+    return member == other or "" in (member, other)
 
 
 def _same_error(one: ExchangeRecord | None, other: ExchangeRecord | None) -> bool:
@@ -235,7 +225,21 @@ def _symptom(rule: str, violation: Violation, exchanges: Exchanges) -> str:
         return trigger(exchange)
     refused = exchange.status == 401 and _RIGHTLY_SIGNED.issuperset(exchange.call.get("auth", ()))
     refused = refused or (violation.acceptance and exchange.status >= 400)
-    return f"{exchange.status} {error_code(exchange)}" if refused else f"{exchange.status // 100}xx"
+    of_length = " of the longest text" * _longest(violation.member, exchange)
+    if refused:
+        return f"{exchange.status} {error_code(exchange)}"
+    return f"{exchange.status // 100}xx{of_length}"
+
+
+def _longest(member: str, exchange: ExchangeRecord) -> bool:
+    """True if a request sends a member of its maximum length."""
+    fields = request_fields(exchange.operation) if member and exchange.operation else ()
+    most = next((field.max_length for field in fields if field.name == member), None)
+    try:
+        value = json.loads(exchange.request_body.text or "")[member] if most else ""
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return False
+    return isinstance(value, str) and len(value) == most
 
 
 def error_code(exchange: ExchangeRecord) -> str:

@@ -278,7 +278,7 @@ def test_the_form_of_answers_is_told_before_what_checks_find_in_them() -> None:
     cells = [judged(*key, Verdict.FAILED) for key in (lists, form)]
     assert [*follows(whole_run(None, *cells))] == [form[0], lists[0]]
     wider = judged("list.complete", "listAccounts", Verdict.FAILED)
-    assert [*follows(whole_run(None, *cells, wider))] == [lists[0], form[0]]
+    assert [*follows(whole_run(None, *cells, wider))] == [form[0], lists[0]]
 
 
 def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> None:

@@ -38,7 +38,7 @@ from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simul
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.creations import place
 from conformance.world.lane import Fixture, Lane
-from conformance.world.purposes import SHARED, Purpose, beside_wallets, purpose_of
+from conformance.world.purposes import SHARED, Purpose, purpose_of
 from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
@@ -69,9 +69,8 @@ class Check:
     def account(self, purpose: Purpose = SHARED, owner: str = "primary", *, fresh: bool = False) -> Fixture:
         """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
         own = self.operation
-        below, beside = "beneficiary_id" in own.path_parameters, beside_wallets(own.id)
-        purpose = purpose_of(own.id, purpose)
-        return self.lane.account(purpose, owner, fresh=fresh, below=below, beside_wallets=beside)
+        below, purpose = "beneficiary_id" in own.path_parameters, purpose_of(own.id, purpose)
+        return self.lane.account(purpose, owner, fresh=fresh, below=below, operation=own.id)
 
     def valid(self, *, fresh: bool = False) -> Call:
         """Builds a valid call of the check's operation: in a place in which nothing is, if `fresh`, or in one

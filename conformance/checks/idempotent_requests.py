@@ -11,7 +11,7 @@ from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import call, identifier
 from conformance.world.lane import Fixture, Restyle
-from conformance.world.purposes import PAYOUTS
+from conformance.world.purposes import PAYOUTS, names_account
 from conformance.world.samples import Body
 
 #: Error code of a key that is not a UUID.
@@ -49,8 +49,8 @@ def own_place(at: Check, restyle: Restyle | None = None, owner: str = "primary")
         account = run.account(PAYOUTS, owner).account_id
     elif traits.creates != "account" and not traits.unique_pair:
         account = run.account(owner=owner).account_id
-    vacant = traits.creates != "account"
-    return Fixture(run, owner, account_id=account, restyle=restyle, vacant=vacant)
+    vacant, anywhere = traits.creates != "account", names_account(at.operation.id)
+    return Fixture(run, owner, account_id=account, restyle=restyle, vacant=vacant, anywhere=anywhere)
 
 
 class IdempotentRequest:

@@ -204,7 +204,8 @@ def _available(at: Check, fixture: Fixture, currency: str) -> Decimal | None:
 def test_payout_beyond_the_funds(at: Check) -> None:
     """Records whether a new account, which has no funds, may pay out. Where it may not, a payout beyond the
     funded account's balance is refused as well, and leaves the balances as they are."""
-    answer = at.send(at.lane.account(fresh=True).call("createPayout"), "a payout from a new account")
+    new = at.lane.account(fresh=True, operation=at.operation.id)
+    answer = at.send(new.call(at.operation.id), "a payout from a new account")
     at.record("payout.insufficient-funds", answer)
     funded = at.target.primary.funded_account_id
     if not answer.refused or funded is None:

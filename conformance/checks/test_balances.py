@@ -31,8 +31,8 @@ def test_balances_are_of_the_account(at: Check) -> None:
     id, and each currency once; a payout from the funded one shows in no other, one from a new account not in
     the funded one."""
     fixtures = [
-        ("a new account", at.lane.account(fresh=True)),
-        ("another new account", at.lane.account(fresh=True)),
+        ("a new account", at.account(fresh=True)),
+        ("another new account", at.account(fresh=True)),
     ]
     pays = at.target.primary.funded_account_id is not None and at.target.features.payouts is not False
     if pays:

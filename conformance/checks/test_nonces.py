@@ -201,7 +201,8 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
         yield f"for an unknown {member}", usual.with_field(member, unknown_like(usual.document[member]))
     if operation.traits.draws_on_funds:
         with probes.at.probe(RULE):
-            yield "from a new account, without funds", probes.at.lane.account(fresh=True).call(operation.id)
+            fixture = probes.at.lane.account(fresh=True, operation=operation.id)
+            yield "from a new account, without funds", fixture.call(operation.id)
     if operation.is_list:
         yield "for a page past the last", probes.usual().with_query("page=90000&size=100")
 

@@ -325,7 +325,7 @@ def test_one_wallet(at: Check) -> None:
     pairs = at.lane.samples.wallet_pairs
     rounds = Rounds(at, WALLET_BURSTS)
     for number in rounds:
-        fixture = at.lane.account(fresh=True)
+        fixture = at.account(fresh=True)
         index, times = number % len(pairs), FEW if number else WALLETS
         calls = [fixture.call("createWallet", at.lane.samples.wallet(index)) for _ in range(times)]
         what = f"{times} simultaneous creates of one wallet, of one currency and network"

@@ -184,7 +184,7 @@ def test_every_resource_has_its_own_id(at: Check) -> None:
     if not at.operation.traits.draws_on_funds:  # only the funded account can be relied on to pay
         for organization in ("primary", *(("secondary",) if at.target.secondary else ())):
             with at.probe("format.id-unique"):
-                elsewhere = at.lane.account(owner=organization, fresh=True).call(operation)
+                elsewhere = at.account(owner=organization, fresh=at.operation.traits.once).call(operation)
                 creates.append(at.send(elsewhere, f"one in another account ({organization})", organization))
     accepted = [each for each in creates if each.succeeded and isinstance(each.get("id"), str)]
     ids: dict[str, Exchange] = {}

@@ -27,7 +27,7 @@ from conformance.world.bodies import bodies
 from conformance.world.calls import call, identifier, parameters, quoted, renewed, unknown_like
 from conformance.world.creations import creations
 from conformance.world.lane import Fixture
-from conformance.world.purposes import PAYOUTS, TENANT, beside_wallets
+from conformance.world.purposes import PAYOUTS, TENANT
 from conformance.world.shapes import accepted_body, accepts
 
 CREATE = "createPayoutDestination"
@@ -50,7 +50,7 @@ def new_vault(at: Check) -> Vault:
     """A new account with a destination of each kind that the server accepts. Raises Inconclusive if it
     refuses the sample."""
     run = at.lane
-    fixture = run.account(fresh=True, beside_wallets=beside_wallets(at.operation.id))
+    fixture = run.account(fresh=True, operation=at.operation.id)
     created = [fixture.destination]
     wallet, bank = run.samples.wallet_destinations()[0], fixture.bank_account()
     # A server may mask only the numbers of the destination's type, or only addresses of one network.

@@ -76,7 +76,7 @@ def test_second_wallet_of_a_pair(at: Check) -> None:
         what = f"the key of the first wallet of {_pair(each.call.document)}, after refused duplicates"
         at.same(RULE, each, at.send(each.call, what))
     # Another network makes another pair, if the server supports it.
-    fixture, other = run.account(fresh=True), "polygon" if network == "ethereum" else "ethereum"
+    fixture, other = at.account(fresh=True), "polygon" if network == "ethereum" else "ethereum"
     if at.send(fixture.call(CREATE, first.body), f"a wallet of {_pair(first.body)}").succeeded:
         _judge_other_pair(at, fixture, {**first.body, "network": other}, refused)
     taken = [_pair(each.call.document) for each in wallets]
@@ -96,7 +96,7 @@ def _judge_other_pair(at: Check, fixture: Fixture, body: Body, duplicates: Seque
     """Judges that a pair accepted in a new account is not refused as a duplicate of another pair."""
     what = f"a wallet of {_pair(body)} beside one of another pair"
     answer = at.send(fixture.call(CREATE, body), what)
-    alone = at.send(at.lane.account(fresh=True).call(CREATE, body), f"a wallet of {_pair(body)} alone")
+    alone = at.send(at.account(fresh=True).call(CREATE, body), f"a wallet of {_pair(body)} alone")
     # Compare codes: messages may differ in the pair or a request id.
     code = answer.error_code
     taken_for_one = any(
@@ -111,5 +111,5 @@ def _judge_other_pair(at: Check, fixture: Fixture, body: Body, duplicates: Seque
 @check("wallet.pair-elsewhere")
 def test_same_pair_in_another_account(at: Check) -> None:
     """Records whether another account may have a wallet of the same pair."""
-    answer = at.send(at.lane.account(fresh=True).call(CREATE), "a pair that another account has")
+    answer = at.send(at.account(fresh=True).call(CREATE), "a pair that another account has")
     at.record("wallet.pair-elsewhere", answer, creations(at.lane, CREATE)[0].exchange)

@@ -63,7 +63,8 @@ class OperationFixtures:
     def fixture(self) -> Fixture:
         """The caller's own fixture."""
         if self._own is None:
-            self._own = self.lane.account(purpose_of(self.operation), fresh=not self._shared)
+            own = purpose_of(self.operation)
+            self._own = self.lane.account(own, fresh=not self._shared, operation=self.operation)
             if TRAITS[self.operation].changes:
                 self.learn(self._own.beneficiary)
             adds = OPERATIONS[self.operation].filled_by
@@ -168,7 +169,7 @@ def pairs_are_free(lane: Lane) -> bool:
     """True if each account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); if not,
     a refused wallet proves nothing. Tried once in a run."""
     for _ in range(2):
-        fixture = lane.account(fresh=True)
+        fixture = lane.account(fresh=True, operation="createWallet")
         last = lane.send(
             fixture.client,
             fixture.call("createWallet"),

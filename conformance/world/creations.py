@@ -58,7 +58,7 @@ def _created_once(lane: Lane, operation: str) -> list[CreatedResource]:
         tries = bodies(fixture, operation, name)
         # A second wallet of the sample's pair needs another account (section 4.6).
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
-        where = lane.account(fresh=True) if taken else fixture
+        where = lane.account(fresh=True, operation=operation) if taken else fixture
         if TRAITS[operation].creates == "account" and other_customer and len(resources) > 1:
             where = Fixture(lane, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
@@ -97,4 +97,5 @@ def place(lane: Lane, operation: str) -> tuple[Fixture, Body]:
 
 def created_in(lane: Lane, operation: str) -> Fixture:
     """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
-    return lane.account(purpose_of(operation, CREATED), fresh=TRAITS[operation].once_per == "account")
+    once = TRAITS[operation].once_per == "account"
+    return lane.account(purpose_of(operation, CREATED), fresh=once, operation=operation)

@@ -17,7 +17,6 @@ from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, identity, newest, page_of, pages_of, query
 from conformance.world.cache import once_for_all_lanes
 from conformance.world.lane import Fixture, Lane
-from conformance.world.purposes import beside_wallets
 
 # ---------------------------------------------------------------------- pre-populated lists
 
@@ -37,10 +36,10 @@ def prepopulated(lane: Lane, operation: str) -> bool:
         return False
     if not made_by(lane, operation):
         # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
-        elsewhere = lane.account(fresh=True, beside_wallets=beside_wallets(operation))
+        elsewhere = lane.account(fresh=True, operation=operation)
         create = OPERATIONS[operation].filled_by
         lane.send(elsewhere.client, elsewhere.call(create), "an element of another account")
-    fixture = lane.account(fresh=True, beside_wallets=beside_wallets(operation))
+    fixture = lane.account(fresh=True, operation=operation)
     listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
     exchange = lane.lag.eventually(
         f"{operation} of a new account",

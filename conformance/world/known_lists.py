@@ -23,7 +23,7 @@ from conformance.world.cache import once_for_all_lanes
 from conformance.world.habits import prepopulated
 from conformance.world.lane import Fixture, Lane
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
-from conformance.world.purposes import CREATED, LISTS, beside_wallets, purpose_of
+from conformance.world.purposes import CREATED, LISTS, purpose_of
 from conformance.world.samples import Body
 from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepts
@@ -245,7 +245,7 @@ def _growing_list(lane: Lane, operation: str) -> KnownList:
 @once_for_all_lanes
 def _large_list(lane: Lane, operation: str, count: int) -> KnownList:
     accepts(lane, OPERATIONS[operation].filled_by)
-    known = _new_list(lane.account(fresh=True, beside_wallets=beside_wallets(operation)), operation)
+    known = _new_list(lane.account(fresh=True, operation=operation), operation)
     known.fill(elements(known.fixture, known.create, plain=True), count)
     known.settle()
     return known

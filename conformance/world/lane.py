@@ -14,7 +14,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
 from conformance.world.cache import Cache, once
 from conformance.world.calls import call, identifier, member
-from conformance.world.purposes import SHARED, Purpose
+from conformance.world.purposes import SHARED, Purpose, beside_wallets, names_account
 from conformance.world.samples import BUSINESS, changed, with_marks
 from conformance.world.sender import Sender
 
@@ -35,20 +35,22 @@ class Lane(Sender):
         *,
         fresh: bool = False,
         below: bool = False,
-        beside_wallets: bool = False,
+        operation: str = "",
     ) -> Fixture:
         """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one. Checks that name the same share its contents.
 
         A `fresh` one has resources of its own in an account in which nothing is (for payouts: the funded one)
         and is not shared: one that a check has created and left, or a new one. `below`: the check works below
-        a beneficiary, so that the shared account will do. `beside_wallets`: where no new one can be had, one
-        in which a check has left wallets will do."""
+        a beneficiary, so that the shared account will do. `operation`: only its requests are sent there:
+        where its path names an account, one of the organization's other customer will do, and where no new
+        one can be had and wallets are not what it is about, one in which a check has left some."""
         primary = self.target.primary
         if purpose.funded and owner == "primary" and primary.funded_account_id is not None:
             fixture = Fixture(self, account_id=primary.funded_account_id)
         else:
             purpose = SHARED if purpose.funded else purpose
+            only = operation if fresh else purpose.operation
             fixture = Fixture(
                 self,
                 "primary" if owner == "cousin" else owner,
@@ -56,9 +58,10 @@ class Lane(Sender):
                 customer_id=primary.other_customer_id if owner == "cousin" else None,
                 restyle=with_marks if purpose.marked else None,
                 business=purpose.business or (purpose.marked and owner == "secondary"),
-                vacant=owner != "cousin" and not purpose.marked,
-                beside_wallets=beside_wallets or (purpose.beside_wallets and owner != "cousin"),
+                vacant=not purpose.marked,
+                beside_wallets=beside_wallets(only) if only else purpose.beside_wallets,
                 shared=not fresh,
+                anywhere=names_account(only),
             )
         if fresh:
             return fixture
@@ -90,14 +93,18 @@ class Fixture:
         vacant: bool = False,
         beside_wallets: bool = False,
         shared: bool = False,
+        anywhere: bool = False,
     ) -> None:
         self.lane = lane
         self._vacant, self._beside_wallets, self._shared = vacant, beside_wallets, shared
         self._business = business
         self._restyle = restyle
         self.client = lane.client(organization)
-        #: The customer whose accounts are created and listed.
-        self.customer_id = customer_id or self.client.organization.customer_id
+        own = self.client.organization
+        #: The customers whose accounts will do, those of `anywhere` last.
+        self._customers = [customer_id or own.customer_id]
+        if anywhere and own.other_customer_id:
+            self._customers.append(own.other_customer_id)
         #: Its parts.
         self.cache = Cache()
         self._account_id = account_id
@@ -113,21 +120,31 @@ class Fixture:
     @property
     @once
     def account(self) -> Exchange:
-        """The exchange that created the account: for a `vacant` one, that of an account that a check left; so
-        it is `beside_wallets` where the server refuses to create one, which may be for their number."""
-        vacant = self.lane.common.vacant
-        opening = call("createAccount", {"customer_id": self.customer_id}, self.body("createAccount"))
-        place = self.client.organization.name, opening.path
-        opened = vacant.take(*place) if self._vacant else None
-        if opened is None:
+        """The exchange that created the account: of one that a check left if it may be `vacant`, or where the
+        server refuses to create one, which may be for their number."""
+        vacant, create = self.lane.common.vacant, "createAccount"
+        openings = [call(create, {"customer_id": each}, self.body(create)) for each in self._customers]
+        places = [(self.client.organization.name, opening.path) for opening in openings]
+
+        def left() -> Exchange | None:
+            return vacant.take(places, beside_wallets=self._beside_wallets)
+
+        opened = left() if self._vacant else None
+        while opened is None:
             try:
-                opened = self.lane.accept(self.client, opening, "an account to work in")
+                opened = self.lane.accept(self.client, openings[0], "an account to work in")
             except Inconclusive:
-                opened = vacant.take_with_wallets(*place) if self._beside_wallets else None
-                if opened is None:
+                if len(openings) == 1 and (opened := left()) is None:
                     raise
+                openings.pop(0)
         vacant.occupy(opened, shared=self._shared)
         return opened
+
+    @property
+    def customer_id(self) -> str:
+        """The customer whose accounts are created and listed: the one whose this account is."""
+        own, *others = self._customers
+        return own if self._account_id or not others else str(self.account.call.ids["customer_id"])
 
     @property
     def account_id(self) -> str:

@@ -27,8 +27,7 @@ class Purpose:
 
     def of(self, operation: str) -> Purpose:
         """Returns this purpose for requests of one operation."""
-        unique = bool(TRAITS[operation].unique_pair)
-        return replace(self, operation=operation, beside_wallets=not unique)
+        return replace(self, operation=operation)
 
 
 #: Valid requests.
@@ -61,6 +60,11 @@ _UNIQUE = {traits.creates for traits in TRAITS.values() if traits.unique_pair}
 def beside_wallets(operation: str) -> bool:
     """True if an operation can be judged where wallets are: its own resources are others."""
     return OPERATIONS[operation].resource not in _UNIQUE
+
+
+def names_account(operation: str) -> bool:
+    """True if the path of an operation names an account, whichever customer's it is."""
+    return bool(operation) and "account_id" in OPERATIONS[operation].path_parameters
 
 
 def purpose_of(operation: str, otherwise: Purpose = SHARED) -> Purpose:

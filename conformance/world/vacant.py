@@ -1,10 +1,11 @@
 """Accounts that checks have created and left empty, for those that need one of their own, and those in which
-checks have left wallets only, for where no more accounts can be created and wallets do not matter."""
+checks have left wallets only, for those to which wallets do not matter."""
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import TRAITS
@@ -16,8 +17,11 @@ CREATE = "createAccount"
 #: Creates of what an account takes one of each kind: where one is, most other checks can work all the same.
 _UNIQUE = {operation for operation, traits in TRAITS.items() if traits.unique_pair}
 
-#: Accounts by organization and path of their create, which names the customer.
-Places = dict[tuple[str, str], deque[Exchange]]
+#: Organization, and path of creates of accounts, which names the customer.
+Place = tuple[str, str]
+
+#: Accounts by the place of their create.
+Places = dict[Place, deque[Exchange]]
 
 
 class VacantAccounts:
@@ -70,27 +74,23 @@ class VacantAccounts:
         if opened not in left:
             left.append(opened)
 
-    def take(self, organization: str, path: str) -> Exchange | None:
-        """Returns the exchange that created an account of a customer, if one is left in which nothing is."""
-        return _first(self._left, organization, path)
-
-    def take_with_wallets(self, organization: str, path: str) -> Exchange | None:
-        """Returns the exchange that created an account of a customer, if one is left with wallets only."""
-        while (left := _first(self._with_wallets, organization, path)) is not None:
+    def take(self, places: Sequence[Place], *, beside_wallets: bool) -> Exchange | None:
+        """Returns the exchange that created an account in which nothing is, or wallets only if it may be
+        `beside_wallets`, which then comes first; of these places the first before others, if one is left."""
+        while beside_wallets and (left := _first(self._with_wallets, places)) is not None:
             # Checks that create further wallets there leave it again, beside whoever takes it now.
             self._shared.add(str(left.get("id")))
             if self._created.within[str(left.get("id"))] <= _UNIQUE:
                 return left
-        return None
+        return _first(self._left, places)
 
 
-def _place(exchange: Exchange) -> tuple[str, str]:
+def _place(exchange: Exchange) -> Place:
     return exchange.organization, exchange.call.path
 
 
-def _first(places: Places, organization: str, path: str) -> Exchange | None:
-    left = places.get((organization, path))
-    try:
-        return left.popleft() if left else None
-    except IndexError:
-        return None
+def _first(left: Places, places: Iterable[Place]) -> Exchange | None:
+    for place in places:
+        with contextlib.suppress(KeyError, IndexError):
+            return left[place].popleft()
+    return None

@@ -8,11 +8,14 @@ from conformance.checks.check import Check, CheckDefinition, R, Steps
 from conformance.checks.side_effects import UNDISTURBED
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Rule
+from conformance.contract.traits import TRAITS
 from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
+from conformance.target.file import Target
 from conformance.world.lane import Lane
+from conformance.world.purposes import names_account
 
 #: Repetitions without success in a row after which checks of an operation are not repeated any more.
 IN_VAIN = 3
@@ -38,28 +41,40 @@ def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
 
 def steps_of(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[int]]]:
     """The steps of a check on an operation, with the result as `run_check` returns it. One that could not
-    judge a rule since a request was refused or limited is repeated, alone in new accounts: a place may be
-    full, what stands in it disabled, or the server busy. So is one that could not tell payments from those of
-    others, with ten-thousandths where the server takes these. A few times for each operation without success,
-    as a server may never accept it."""
+    judge a rule since a request was refused or limited is repeated, alone in new accounts, then in another
+    kind of place: one may be full, what stands in it disabled, or the server busy. So is one that could not
+    tell payments from those of others, with ten-thousandths where the server takes these. A few times for
+    each operation without success, as a server may never accept it."""
     cells, sent = yield from _steps(check, operation, lane)
     vain = lane.common.in_vain
     gaps = [cell for cell in cells if _hindered(lane, cell)]
     if not gaps or check.last or (check.waits and check.deep) or vain[operation] >= IN_VAIN:
         return cells, sent
-    alone = lane.alone()
-    alone.samples.in_parts = operation in lane.common.in_parts
-    again, more = yield from _steps(check, operation, alone)
-    lane.include(alone)
-    hindered = {cell.key for cell in gaps}
-    # A violation counts wherever it shows.
-    better = {
-        cell.key: cell
-        for cell in again
-        if cell.violations or (cell.key in hindered and cell.verdict is not Verdict.INCONCLUSIVE)
-    }
+    hindered, better = {cell.key for cell in gaps}, dict[tuple[str, str], Cell]()
+    for target in _places(lane.target, operation):
+        alone = lane.alone(target)
+        alone.samples.in_parts = operation in lane.common.in_parts
+        again, more = yield from _steps(check, operation, alone)
+        lane.include(alone)
+        sent += more
+        # A violation counts wherever it shows.
+        better |= {
+            cell.key: cell
+            for cell in again
+            if cell.violations or (cell.key in hindered and cell.verdict is not Verdict.INCONCLUSIVE)
+        }
+        if better.keys() >= hindered:
+            break
     vain[operation] = 0 if any(key in better for key in hindered) else vain[operation] + 1
-    return [cell if cell.violations else better.get(cell.key, cell) for cell in cells], [*sent, *more]
+    return [cell if cell.violations else better.get(cell.key, cell) for cell in cells], sent
+
+
+def _places(target: Target, operation: str) -> list[Target]:
+    """The target, and one for another place, in which an operation may succeed where the usual one is full:
+    accounts of the other customer, payouts from an account that need not have funds."""
+    elsewhere = target if names_account(operation) else target.other_customer
+    elsewhere = target.unfunded if TRAITS[operation].draws_on_funds else elsewhere
+    return [target] if elsewhere == target else [target, elsewhere]
 
 
 def _hindered(lane: Lane, cell: Cell) -> bool:

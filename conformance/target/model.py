@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -79,6 +79,22 @@ class Target:
     def organizations(self) -> list[Organization]:
         """The first organization, and the second if there is one."""
         return [self.primary] if self.secondary is None else [self.primary, self.secondary]
+
+    @property
+    def unfunded(self) -> Target:
+        """This target without a funded account."""
+        first = replace(self.primary, funded_account_id=None, beneficiary_id=None, payout_destination_id=None)
+        return replace(self, primary=first)
+
+    @property
+    def other_customer(self) -> Target:
+        """This target, unfunded, with the first organization's customers in each other's place; itself where
+        it names one customer."""
+        own, other = self.primary.customer_id, self.primary.other_customer_id
+        if other is None:
+            return self
+        first = replace(self.unfunded.primary, customer_id=other, other_customer_id=own)
+        return replace(self, primary=first)
 
     @property
     def secrets(self) -> list[str]:

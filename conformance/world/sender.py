@@ -115,13 +115,14 @@ class Sender:
         answers = (record.get(number) for record in (self.record, *self.common.records))
         return next((exchange for exchange in answers if exchange is not None), None)
 
-    def alone(self) -> Self:
+    def alone(self, target: Target | None = None) -> Self:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
-        common, but accounts and values of its own."""
-        other = type(self)(self.target, self._transport, common=self.common.renewed(self.target))
+        common, but accounts and values of its own; perhaps for another customer, as in `target`."""
+        target = target or self.target
+        other = type(self)(target, self._transport, common=self.common.renewed(target))
         other.retry, other.pause, other.clock = self.retry, self.pause, self.clock
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
-        other._keys, other.adders = self._keys, self.adders
+        other._keys, other.adders, other._listed = self._keys, self.adders, self._listed
         return other
 
     def include(self, other: Sender) -> None:

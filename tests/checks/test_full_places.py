@@ -25,7 +25,7 @@ from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.backends import few_payouts_to_one
 from tests.variants.choice import compose
-from tests.variants.demands import SamePayoutOnce, few_of_each
+from tests.variants.demands import DailyLimit, SamePayoutOnce, few_of_each
 from tests.variants.networks import refusing
 from tests.variants.payments import FewAccounts
 
@@ -70,7 +70,42 @@ def test_where_no_more_accounts_can_be_created_those_with_wallets_do() -> None:
     assert {cell.verdict for cell in cells} == {Verdict.PASSED, Verdict.OBSERVED}
     with pytest.raises(Inconclusive, match="quota_exceeded"):
         while True:
-            assert lane.account(fresh=True, beside_wallets=True).account_id != shared.account_id
+            assert lane.account(fresh=True, operation="listVirtualAccounts").account_id != shared.account_id
+
+
+def test_where_a_customer_may_have_no_more_accounts_those_of_the_other_one_do() -> None:
+    lane = run_on(compose(FewAccounts))
+    while lane.send(lane.client(), lane.account().call("createAccount"), "one more").succeeded:
+        pass
+    other = lane.account(fresh=True, operation="createWallet")
+    assert other.account_id
+    assert other.customer_id == lane.target.primary.other_customer_id
+    for check, operation in (
+        ("test_wallets.test_same_pair_in_another_account", "createWallet"),
+        ("test_balances.test_balances_are_of_the_account", "getAccountBalances"),
+        ("test_idempotency.test_replay", "createAccount"),
+        ("test_accepted.test_sound_bodies_are_accepted", "createAccount"),
+    ):
+        for cell in judged(lane, check, operation):
+            assert cell.verdict in (Verdict.PASSED, Verdict.OBSERVED), cell.summary
+
+
+def test_where_an_account_may_pay_no_more_another_one_does() -> None:
+    lane = run_on(compose(DailyLimit))
+    while lane.send(lane.client(), lane.account(PAYOUTS).call("createPayout"), "one more").succeeded:
+        pass
+    for check in ("test_idempotency_keys.test_valid_keys", "test_signed_bodies.test_chunked_body"):
+        assert {cell.verdict for cell in judged(lane, check, "createPayout")} == {Verdict.PASSED}
+
+
+def test_accounts_with_wallets_are_taken_before_empty_ones_where_wallets_do_not_matter() -> None:
+    lane = run_on()
+    empty, furnished = (lane.account(fresh=True) for _ in range(2))
+    lane.common.vacant.leave([lane.accept(furnished.client, furnished.call("createWallet"), "a wallet")])
+    lane.common.vacant.leave([lane.accept(empty.client, empty.call("createAccount"), "an empty account")])
+    assert lane.account(fresh=True, operation="listVirtualAccounts").account_id == furnished.account_id
+    for _ in range(2):
+        assert lane.account(fresh=True, operation="createWallet").account_id != furnished.account_id
 
 
 def test_bursts_go_on_with_another_payee() -> None:

@@ -55,8 +55,9 @@ class VacantAccounts:
                 self._leave_with_wallets(exchange.call.ids.get("account_id", ""))
                 continue
             identifier = exchange.get("id") if exchange.operation == CREATE and exchange.succeeded else None
-            usual = exchange.call.auth == Auth() and not list(request_problems(CREATE, exchange.call.body))
-            if not isinstance(identifier, str) or not usual or identifier in self._known:
+            if not isinstance(identifier, str) or identifier in self._known:
+                continue
+            if exchange.call.auth != Auth() or request_problems(CREATE, exchange.call.body):
                 continue
             self.occupy(exchange)
             if identifier not in self._created.within:

@@ -77,7 +77,8 @@ def _resembles_attack(exchange: Exchange, target: str, ids: Container[str]) -> b
         return bool(_ATTACK_IN_RAW_TEXT.search(exchange.request_body.decode("utf-8", "replace")))
     names = itertools.chain.from_iterable(json_text.all_objects(document))
     texts = (text for text in json_text.all_texts(document) if text not in ids)
-    return any(_ATTACK.search(text) for text in itertools.chain(texts, names))
+    # One search, as no attack spans lines.
+    return bool(_ATTACK.search("\n".join(itertools.chain(texts, names))))
 
 
 def is_odd(target: str) -> bool:

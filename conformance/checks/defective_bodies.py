@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from conformance.checks.check import Check, CheckFunction, check
-from conformance.checks.engine import Engine, Step, named_as
+from conformance.checks.engine import Engine, Step
 from conformance.checks.other_tenants import PrivateData
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
@@ -232,12 +233,14 @@ def field_table(
     shapes that the server accepts."""
 
     def mark(table: FieldTable) -> CheckFunction:
+        @check(rule, UNTOUCHED)
+        @functools.wraps(table)
         def run(at: Check) -> None:
             chosen = [field for field in request_fields(at.operation.id) if fields(field)]
             for engine, own in engines(at, chosen, elsewhere(at)):
                 engine.batch(table(engine, own))
 
-        return check(rule, UNTOUCHED)(named_as(table, run))
+        return run
 
     return mark
 

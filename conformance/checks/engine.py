@@ -354,18 +354,12 @@ def table(
     judges them. Raises KeyError for an unknown rule."""
 
     def mark(cases: Callable[[E], Iterable[Case | Step]]) -> CheckFunction:
+        @check(*rules, operations=operations)
+        @functools.wraps(cases)
         def run(at: Check) -> None:
             place = engine(at)
             place.batch(cases(place))
 
-        return check(*rules, operations=operations)(named_as(cases, run))
+        return run
 
     return mark
-
-
-def named_as(table: Callable[..., Iterable[Case | Step]], run: CheckFunction) -> CheckFunction:
-    """Names the function of a check as its table, whose docstring it gets."""
-    functools.update_wrapper(run, table)
-    # Else pytest would take the table's parameters for fixtures.
-    del run.__wrapped__  # type: ignore[attr-defined]
-    return run

@@ -85,7 +85,7 @@ def exploration(
     def mark(function: Explore) -> Explore:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         marked = EXPLORATIONS[name] = Exploration(name, function, stands_for, early)
-        function.conformance_exploration = marked  # type: ignore[attr-defined]
+        function.conformance_test = marked  # type: ignore[attr-defined]
         return function
 
     return mark

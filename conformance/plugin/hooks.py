@@ -23,13 +23,6 @@ from conformance.plugin import embedded, options, selection
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 
 
-class Checks(pytest.Module):
-    """A module of checks, collected regardless of a project's python_functions."""
-
-    def funcnamefilter(self, name: str) -> bool:
-        return name.startswith("test_")
-
-
 # --------------------------------------------------------------------------- the session
 
 
@@ -114,29 +107,25 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    return Checks.from_parent(parent, path=module_path) if module_path.parent in TEST_FOLDERS else None
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if check := getattr(metafunc.function, "conformance_check", None):
-        metafunc.parametrize("at", check.operations, ids=check.operations)
-    elif exploration := getattr(metafunc.function, "conformance_exploration", None):
-        values = [
-            pytest.param(None, part, None, marks=pytest.mark.fuzz, id=part) for part in exploration.parts
-        ]
-        metafunc.parametrize(("lane", "part", "settings"), values)
+    if module_path.parent in TEST_FOLDERS:
+        return selection.Checks.from_parent(parent, path=module_path)
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     given = config.stash[_OPTIONS]
-    jobs = {item: selection.job_of(item) for item in items}
-    left = [item for item, job in jobs.items() if job is not None and not job.selected(given)]
-    for item in left:
-        del jobs[item]
+    others, selected, left = list[pytest.Item](), list[selection.Test](), list[pytest.Item]()
+    for item in items:
+        if not isinstance(item, selection.Test):
+            others.append(item)
+        elif item.job.selected(given):
+            selected.append(item)
+        else:
+            left.append(item)
     if left:
         config.hook.pytest_deselected(items=left)
     # Tests of other projects come first.
-    items[:] = sorted(jobs, key=lambda item: job.standing if (job := jobs[item]) else ())
-    for item, job in jobs.items():
-        item.user_properties += job.properties if job else []
+    items[:] = [*others, *sorted(selected, key=lambda test: test.job.standing)]
+    for test in selected:
+        test.user_properties += test.job.properties

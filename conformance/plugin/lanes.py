@@ -29,7 +29,7 @@ from conformance.fuzz.exploration import DEFAULT_EXAMPLES, TURN, FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.preparation import share
-from conformance.plugin.selection import Job, job_of
+from conformance.plugin.selection import Job, Test
 from conformance.plugin.worker import JobOutcome, Worker
 from conformance.report.document import KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
@@ -263,20 +263,20 @@ class Runner:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Starts the tests, or those that wait; for a debugger none, so that each runs whole in its turn."""
-        jobs = {item.nodeid: job for item in session.items if (job := job_of(item)) is not None}
+        tests = [item for item in session.items if isinstance(item, Test)]
+        for test in tests:
+            test.judge = self._judge
+        jobs = {test.nodeid: test.job for test in tests}
         if not session.testsfailed and not self._options.debugging:
             self._jobs.begin(jobs)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+    def _judge(self, test: Test) -> None:
         """Runs a test, or takes its outcome. Raises pytest's fail, skip and xfail, or the suite's error."""
-        if (job := job_of(pyfuncitem)) is None:
-            return None
-        outcome = self._outcomes[pyfuncitem.nodeid] = self._jobs.outcome(pyfuncitem.nodeid, job)
+        outcome = self._outcomes[test.nodeid] = self._jobs.outcome(test.nodeid, test.job)
         if outcome.error is not None:
             raise outcome.error
-        properties = [each for each in pyfuncitem.user_properties if each[0] != "verdict"]
-        pyfuncitem.user_properties[:] = [*properties, ("verdict", outcome.verdict)]
+        properties = [each for each in test.user_properties if each[0] != "verdict"]
+        test.user_properties[:] = [*properties, ("verdict", outcome.verdict)]
         failures = [cell for cell in outcome.ledger.cells if cell.verdict in self._options.failing]
         reasons = [self._known.reason(*cell.key) for cell in failures]
         if failures and all(reasons):
@@ -287,7 +287,6 @@ class Runner:
             pytest.fail(failure_text(failures, outcome.ledger.exchanges, verbose), pytrace=False)
         if outcome.gap:
             pytest.skip(outcome.gap)
-        return True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -297,7 +296,7 @@ class Runner:
         # To show an error, pytest parses the source.
         with TURN if self._threads and call.excinfo else contextlib.nullcontext():
             report = yield
-        if call.when != "call" or job_of(item) is None:
+        if call.when != "call" or not isinstance(item, Test):
             return report
         outcome = self._outcomes.pop(item.nodeid, JobOutcome(Ledger()))
         error = call.excinfo.value if call.excinfo else None

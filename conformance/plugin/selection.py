@@ -6,16 +6,18 @@ All sessions import this module, so imports of what only the suite's runs need a
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from conformance._files import InputError
 from conformance._options import Effort
 
 if TYPE_CHECKING:
-    import pytest
-
     from conformance.checks.check import CheckDefinition
     from conformance.contract.rules import Rule
     from conformance.fuzz.exploration import Exploration
@@ -86,15 +88,37 @@ class Job:
         return given.scope.wants(self)
 
 
-def job_of(item: pytest.Item) -> Job | None:
-    """The job of a test; None for tests of other projects."""
-    function = getattr(item, "function", None)
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    if check := getattr(function, "conformance_check", None):
-        return Job(check, parameters.get("at", ""))
-    if exploration := getattr(function, "conformance_exploration", None):
-        return Job(exploration, parameters.get("part", ""))
-    return None
+class Checks(pytest.Module):
+    """A module of checks or explorations, each a test on each of its operations or parts."""
+
+    def collect(self) -> Iterator[Test]:
+        for name, function in vars(self.obj).items():
+            judged: Any = getattr(function, "conformance_test", None)
+            for part in judged.parts if judged and name.startswith("test_") else ():
+                yield Test.from_parent(self, name=f"{name}[{part}]", job=Job(judged, part))
+
+
+class Test(pytest.Item):
+    """A test of the suite. It has no fixtures, whose set-up would be half of what pytest costs a run."""
+
+    def __init__(self, *, job: Job, **options: Any) -> None:
+        super().__init__(**options)
+        self.job = job
+        #: Judges it, as the plugin that runs tests has it.
+        self.judge: Callable[[Test], None]
+        if job.judged.generated:
+            self.add_marker("fuzz")
+
+    def runtest(self) -> None:
+        self.judge(self)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, inspect.unwrap(self.job.judged.function).__code__.co_firstlineno - 1, self.name
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """An error, whose traceback begins in the suite."""
+        excinfo.traceback = excinfo.traceback.cut(path=__file__)
+        return super().repr_failure(excinfo, style)
 
 
 @functools.cache

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from conformance._text import count, duration
 from conformance.checks.check import Check
 from conformance.checks.engine import Engine
 from conformance.judge import outcomes
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive, NotApplicable
+from conformance.judge.waits import AGE
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import parameters
 from conformance.world.purposes import AUTHENTICATION, UNTOUCHED
@@ -28,6 +30,11 @@ SLOWEST = 40
 SOONER = "Run it with --lanes 1, and on a machine with processors to spare for the server."
 
 _KEY = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+#: Maximum number of requests that are sent so that an earlier one may be forgotten, and of seconds until a
+#: violation that another check has found ends the wait.
+MANY, _PAUSE = 2500, 1.0
 
 
 def earliest(at: Check, within: float = REMEMBERED - SLOWEST) -> Exchange | None:
@@ -47,6 +54,26 @@ def earliest(at: Check, within: float = REMEMBERED - SLOWEST) -> Exchange | None
 
     firsts = (next(filter(fits, list(record.values())), None) for record in at.lane.common.records)
     return min(filter(None, firsts), key=lambda exchange: exchange.started, default=None)
+
+
+def later(at: Check, earlier: Exchange) -> str:
+    """How much later than an earlier exchange it is, in words: seconds, and requests of all lanes."""
+    records = (list(record.values()) for record in at.lane.common.records)
+    number = sum(each.started > earlier.started for record in records for each in record)
+    return f"{duration(time.time() - earlier.started)} and {count(number, 'request')} later"
+
+
+def be_patient(at: Check, make: Callable[[], Call], purpose: str) -> None:
+    """Spends the time that one rule has where it is run alone on requests, at most MANY, and on waiting: what
+    is forgotten after many, or after a while, shows then."""
+    end, left = time.monotonic() + AGE, MANY
+    while at.patient and (seconds := end - time.monotonic()) > 0:
+        if left:
+            at.send(make(), purpose)
+            left -= 1
+        else:
+            at.lane.pause(min(seconds, _PAUSE))
+    at.lane.patience = 0.0
 
 
 def replayed(what: str, answer: Exchange) -> Judgement:

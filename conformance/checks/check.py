@@ -16,21 +16,18 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from conformance._text import count, duration
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import RULES, Rule
 from conformance.judge import outcomes
 from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Demand, Got, Unclear, unusable
 from conformance.judge.verdicts import Inconclusive, NotApplicable
-from conformance.judge.waits import AGE
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
@@ -40,9 +37,6 @@ from conformance.world.purposes import SHARED, Purpose, purpose_of
 from conformance.world.sender import refusal_of_valid
 
 R = TypeVar("R")
-
-#: Maximum number of requests that are sent so that an earlier one may be forgotten.
-MANY = 2500
 
 
 class Check:
@@ -123,24 +117,12 @@ class Check:
         self._races.append(simultaneous(exchanges) > 1)
         return exchanges
 
-    def later(self, earlier: Exchange) -> str:
-        """How much later than an earlier exchange it is, in words: seconds, and requests of all lanes."""
-        records = (list(record.values()) for record in self.lane.common.records)
-        number = sum(each.started > earlier.started for record in records for each in record)
-        return f"{duration(time.time() - earlier.started)} and {count(number, 'request')} later"
-
-    def be_patient(self, make: Callable[[], Call], purpose: str) -> None:
-        """Spends the time that one rule has where it is run alone on requests, at most MANY, and on waiting:
-        what is forgotten after many, or after a while, shows then. None where the rule is broken already."""
-        if any(cell.violations for cell in self.cells.values()):
-            return
-        end = time.monotonic() + (AGE if self.lane.patience > 0 else 0.0)
-        for _ in range(MANY):
-            if time.monotonic() >= end:
-                break
-            self.send(make(), purpose)
-        self.lane.pause(max(0.0, end - time.monotonic()))
-        self.lane.patience = 0.0
+    @property
+    def patient(self) -> bool:
+        """True while one rule is run alone, has time left for what shows by chance or after a while, and was
+        not found broken, by another check either."""
+        broken = self.lane.common.broken or any(cell.violations for cell in self.cells.values())
+        return self.lane.patience > 0 and not broken
 
     # ------------------------------------------------------------------ judging
 

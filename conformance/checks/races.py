@@ -67,10 +67,10 @@ class Rounds:
 
     def _go_on(self) -> bool:
         """True if one rule is run alone, which takes time until its race shows."""
-        run, now = self.at.lane, time.monotonic()
-        run.patience -= now - (self._last or now)
+        now = time.monotonic()
+        self.at.lane.patience -= now - (self._last or now)
         self._last = now
-        return run.patience > 0 and not any(cell.violations for cell in self.at.cells.values())
+        return self.at.patient
 
     def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
         """Sends the calls of this round simultaneously, as `Check.race` does; returns their exchanges in

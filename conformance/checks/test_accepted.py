@@ -243,7 +243,8 @@ def _judge_texts(
         if answer.succeeded or all(send({name: others[name]}).succeeded for _ in range(2)):
             at.accepted(rule, answer)
         else:
-            at.not_exercised(rule, f"{answer.purpose} was refused, but so was {described(others[name])}")
+            other = f"{name} {described(others[name])}"
+            at.not_exercised(rule, f"{answer.purpose} was refused, but so was {other}")
     return answers
 
 

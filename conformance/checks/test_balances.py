@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from conformance.checks.check import Check, check
@@ -18,8 +18,9 @@ from conformance.world.sender import refusal_of_valid
 #: Reads of two accounts whose balances others may change in between.
 LOOKS = 2
 
-#: The amount by which accounts are told apart.
+#: The amount by which accounts are told apart, and those that a sentence names.
 _OWN = "available_balance"
+_NAMED = (_OWN, "pending_payout")
 
 #: Payouts, each of another amount, that show in an account which did not pay, before that is a violation.
 ROUNDS = 2
@@ -135,7 +136,7 @@ def _of_the_payer(now: Exchange, earlier: Exchange, after: Exchange, before: Exc
     beside, changed, usual = (_money(look) for look in (now, after, before))
     for currency, money in changed.items():
         if money != usual.get(currency) and beside.get(currency) == money:
-            return f"{currency} {', '.join(map(show, money))}, as in the account that paid"
+            return f"{_said(currency, money)}, as in the account that paid"
     looks = (amounts(look.get("balances")) or {} for look in (earlier, now))
     for (currency, member), moved in movement("createPayout", *looks).items():
         if moved == sent_amount(paid.call):
@@ -148,14 +149,19 @@ def _in_words(look: Exchange, paid: Exchange) -> str:
     """The balance of an account in the currency of a payout."""
     currency = sent_document(paid.call).get("currency")
     money = _money(look).get(str(currency))
-    return f"{currency} {', '.join(map(show, money))}" if money else f"none in {currency}"
+    return _said(str(currency), money) if money else f"none in {currency}"
+
+
+def _said(currency: str, money: Iterable[Any]) -> str:
+    """Amounts of a balance in words."""
+    named = " and ".join(f"{name} {show(each)}" for name, each in zip(_NAMED, money, strict=True))
+    return f"{named} in {currency}"
 
 
 def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:
     """Returns currency -> amounts in an account's balances."""
-    names = ("available_balance", "pending_payout")
     return {
-        str(balance.get("currency")): tuple(balance.get(name) for name in names)
+        str(balance.get("currency")): tuple(balance.get(name) for name in _NAMED)
         for balance in objects(exchange.get("balances"))
     }
 

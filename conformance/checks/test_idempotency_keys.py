@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable
 
-from conformance.checks.auth_probes import AuthProbes, earliest
+from conformance.checks.auth_probes import AuthProbes, be_patient, earliest, later
 from conformance.checks.check import Check, Steps, check
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import (
@@ -166,9 +166,8 @@ def test_keys_stay_used(at: Check) -> None:
         at.not_exercised(rule, f"the first request was answered {first.described()}")
         return
     _use_keys(at, first)
-    at.be_patient(lambda: own_place(at).call(at.operation.id), "a valid request with one key more")
-    later = _judge_old(at, first)
-    what = f"the key of the first request with another body, {later}"
+    be_patient(at, lambda: own_place(at).call(at.operation.id), "a valid request with one key more")
+    what = f"the key of the first request with another body, {_judge_old(at, first)}"
     if "idempotency.conflict" in at.rules:
         text = at.operation.traits.free_text
         # Of the same length, which may be the maximum.
@@ -186,10 +185,10 @@ def test_keys_stay_used_for_minutes(at: Check) -> Steps[None]:
 
 def _judge_old(at: Check, first: Exchange) -> str:
     """Judges the replay of an old request, and says how old it was; returns that."""
-    rule, age, later = "idempotency.replay", time.time() - first.started, at.later(first)
-    if at.same(rule, first, at.send(first.call, f"the first request again, with its key, {later}")):
-        at.reached(rule, age, f"keys were remembered {later}; conformance load asks for older ones")
-    return later
+    rule, age, when = "idempotency.replay", time.time() - first.started, later(at, first)
+    if at.same(rule, first, at.send(first.call, f"the first request again, with its key, {when}")):
+        at.reached(rule, age, f"keys were remembered {when}; conformance load asks for older ones")
+    return when
 
 
 def _use_keys(at: Check, since: Exchange) -> None:

@@ -9,8 +9,10 @@ from conformance.checks.auth_probes import (
     REMEMBERED,
     WINDOW,
     AuthProbes,
+    be_patient,
     defects,
     earliest,
+    later,
     lengthened,
     replayed,
 )
@@ -138,7 +140,7 @@ def test_nonces_stay_used(at: Check) -> None:
     """The first nonce of the run, sent again at its end: refused."""
     probes = AuthProbes(at)
     first = earliest(at) or probes.recent
-    at.be_patient(lambda: at.lane.account(AUTHENTICATION).call("listAccounts"), "a request in between")
+    be_patient(at, lambda: at.lane.account(AUTHENTICATION).call("listAccounts"), "a request in between")
     _judge_old(at, probes, first, REMEMBERED, "--effort deep waits for the rest")
 
 
@@ -158,7 +160,7 @@ def test_nonces_stay_used_for_the_whole_window(at: Check) -> Steps[None]:
 
 def _judge_old(at: Check, probes: AuthProbes, used: Exchange, within: float, rest: str) -> None:
     """Judges that the nonce of an old request is refused, and says how old it was."""
-    age, what = time.time() - used.started, f"a nonce used before, {at.later(used)}"
+    age, what = time.time() - used.started, f"a nonce used before, {later(at, used)}"
     if probes.nonce_replay(RULE, used, probes.usual(), what, within=within):
         at.reached(RULE, age, f"nonces were remembered for {age:.0f} s of {WINDOW}; {rest}")
 

@@ -178,6 +178,7 @@ class Worker:
         cells, exchanges = yield from steps_of(check, operation, self.lane)
         cells = self._asked_for(presence.explained(self.lane, cells, exchanges))
         if failed := [cell for cell in cells if cell.violations]:
+            self.lane.common.broken = self.scope.patient
             self._confirm(check, operation, failed)
         return cells, exchanges
 

@@ -10,7 +10,7 @@ from conformance._text import count, duration, listed, one_line, visible
 from conformance.contract.rules import Rule
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
-from conformance.judge.waits import AGE
+from conformance.judge.waits import AGE, SLOW
 from conformance.report.causes import triggers
 from conformance.report.commands import again, reproduction
 from conformance.report.document import CauseRecord, Document
@@ -195,7 +195,7 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
     if sent:
         yield Fact("sent", one_line(visible(sent)), quoted=True)
     yield Fact("expected", one_line(visible(expected)), quoted=True)
-    yield Fact("got", one_line(visible(violation.got)), quoted=True, after=CONFIRMED[violation.confirmed])
+    yield Fact("got", one_line(visible(violation.got)), quoted=True, after=_alone(violation, document))
     if difference := parted(expected, violation.got):
         yield Fact("differs", one_line(visible(difference)), quoted=True)
     if violation.remedy:
@@ -210,7 +210,7 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
         yield Fact(
             "takes", f"what the whole run sends, where it does not show: {again(run.options, run.seed)}"
         )
-    if age := _age(violation, document):
+    if (age := _age(violation, document)) > 1.1 * AGE:
         yield Fact(
             "takes", f"{duration(age)} between the requests: the command waits {duration(AGE)} at most"
         )
@@ -232,8 +232,7 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
 
 
 def _age(violation: Violation, document: Document) -> float:
-    """Seconds between two exchanges of a violation with one nonce or Idempotency-Key, if its command does not
-    wait so long."""
+    """Seconds between two exchanges of a violation with one nonce or Idempotency-Key."""
     times = grouped(
         ((name.lower(), value), document.exchanges[each].started)
         for each in violation.exchanges
@@ -241,20 +240,23 @@ def _age(violation: Violation, document: Document) -> float:
         for name, value in document.exchanges[each].request_headers
         if name.lower() in _REPEATED
     )
-    age = max((max(each) - min(each) for each in times.values()), default=0.0)
-    return age if age > AGE else 0.0
+    return max((max(each) - min(each) for each in times.values()), default=0.0)
 
 
 #: Headers that only a repetition shares with its original.
 _REPEATED = ("x-nonce", "idempotency-key")
 
-#: `Violation.confirmed` -> words after what was got.
-CONFIRMED = {
-    "": "",
-    "confirmed": " (confirmed by repeating it alone)",
-    "not reproduced": " (its check, repeated alone in new accounts, did not show it: it lacked what the run "
-    "had sent before, and what other lanes sent meanwhile)",
-}
+
+def _alone(violation: Violation, document: Document) -> str:
+    """What its check showed when it was repeated alone, in words behind what was got."""
+    if violation.confirmed != "not reproduced":
+        return " (confirmed by repeating it alone)" if violation.confirmed else ""
+    age = _age(violation, document)
+    lacked = f"the {duration(age)} between the requests, and " if age >= SLOW else ""
+    return (
+        " (its check, repeated alone in new accounts, did not show it: "
+        f"it lacked {lacked}what the run had sent before, and what other lanes sent meanwhile)"
+    )
 
 
 def _further(document: Document, cause: Cause) -> Iterator[Fact]:

@@ -38,6 +38,8 @@ class Common:
         self.records: list[dict[int, Exchange]] = []
         #: Payments that balances show among those of others by their ten-thousandths, which the server takes.
         self.in_parts: set[str] = set()
+        #: True once a check has found a rule broken that is run alone.
+        self.broken = False
         #: Operation -> repetitions of checks in a row that could not judge either.
         self.in_vain = Counter[str]()
 

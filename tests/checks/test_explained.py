@@ -8,11 +8,15 @@ import itertools
 import pytest
 
 from conformance.checks import load_checks
+from conformance.checks.auth_probes import be_patient, later
 from conformance.checks.check import Check
 from conformance.checks.races import Rounds
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.judge.waits import AGE
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.judge.waits import AGE, PATIENCE
+from conformance.plugin.selection import Scope
+from conformance.plugin.worker import Worker
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.wire.messages import Call
@@ -20,6 +24,7 @@ from conformance.world.lane import Lane
 from conformance.world.purposes import AUTHENTICATION
 from tests.faults.catalogue import load
 from tests.faults.harness import judge
+from tests.support.runs import run_on
 
 
 class LowerCaseNonces(Behaviour):
@@ -85,12 +90,27 @@ def test_a_race_goes_on_until_it_shows_where_one_rule_is_run_alone(
     assert number == 3
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_no_check_is_patient_once_another_one_has_found_its_rule_broken(alone: bool) -> None:
+    """Where that rule is run alone."""
+    rule, operation = "auth.query-as-sent", "listWallets"
+    lane = run_on(sorted_query())
+    scope = Scope.parse([rule], [operation]) if alone else Scope()
+    worker = Worker(lane.target, index=0, settings=FuzzSettings(1), scope=scope)
+    worker.lane = lane
+    lane.patience = PATIENCE
+    waiting = check_on(lane, rule, operation)
+    assert waiting.patient
+    worker.run_check(load_checks()["test_signature.test_query_as_sent"], operation)
+    assert waiting.patient is not alone
+
+
 def test_what_was_used_before_is_asked_for_after_many_requests_where_one_rule_is_run_alone(
     lane: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("conformance.checks.check.time.monotonic", lambda: 0.0)
-    monkeypatch.setattr("conformance.checks.check.MANY", 5)
+    monkeypatch.setattr("conformance.checks.auth_probes.time.monotonic", lambda: sum(pauses))
+    monkeypatch.setattr("conformance.checks.auth_probes.MANY", 5)
     lane.pause = pauses.append
     at = check_on(lane, "auth.nonce-replay", "listAccounts")
     first = at.send(at.valid(), "a valid request")
@@ -98,10 +118,10 @@ def test_what_was_used_before_is_asked_for_after_many_requests_where_one_rule_is
     def make() -> Call:
         return lane.account(AUTHENTICATION).call("listAccounts")
 
-    at.be_patient(make, "a request in between")
-    assert len(at.exchanges) == 1 and pauses == [0.0]
+    be_patient(at, make, "a request in between")
+    assert len(at.exchanges) == 1 and pauses == []
     lane.patience = 30.0
-    at.be_patient(make, "a request in between")
-    assert len(at.exchanges) == 6 and pauses == [0.0, AGE] and lane.patience == 0.0
-    seconds, _, requests = at.later(first).partition(" s and ")
+    be_patient(at, make, "a request in between")
+    assert len(at.exchanges) == 6 and sum(pauses) == AGE and lane.patience == 0.0
+    seconds, _, requests = later(at, first).partition(" s and ")
     assert float(seconds) >= 0 and requests == "5 requests later"

@@ -238,17 +238,31 @@ def test_a_run_says_what_it_waited_for_in_its_own_time() -> None:
     assert "HEAD" not in facts.waited(document(results, seconds=71))
 
 
-def test_what_takes_longer_than_its_command_waits_is_known_by_what_is_repeated() -> None:
+@pytest.mark.parametrize(
+    ("nonces", "apart", "takes", "lacked"),
+    [
+        ("aa", 200, True, "the 3 min 20 s between the requests, and "),
+        # The age of what the command itself has waited for.
+        ("aa", 91, False, "the 1 min 31 s between the requests, and "),
+        ("ab", 200, False, ""),
+    ],
+)
+def test_what_takes_longer_than_its_command_waits_is_known_by_what_is_repeated(
+    nonces: str, apart: float, takes: bool, lacked: str
+) -> None:
     """By one nonce in two requests, whatever they are called."""
-    for nonces, takes in ((("a", "a"), True), (("a", "b"), False)):
-        results = whole_run(
-            None, judged("auth.nonce-replay", "createAccount", Verdict.FAILED, exchanges=[2, 1])
-        )
-        for number, nonce in enumerate(nonces, 1):
-            headers = [("X-Nonce", nonce)]
-            keep(results, exchange(number, request_headers=headers, started=STARTED + 200 * number))
-        [facts] = facts_of(results)
-        assert ("takes" in facts) == takes
+    cell = judged(
+        "auth.nonce-replay", "createAccount", Verdict.FAILED, exchanges=[2, 1], confirmed="not reproduced"
+    )
+    results = whole_run(None, cell)
+    results.narrowed = ["auth.nonce-replay"]
+    for number, nonce in enumerate(nonces, 1):
+        headers = [("X-Nonce", nonce)]
+        keep(results, exchange(number, request_headers=headers, started=STARTED + apart * number))
+    [item] = [item for section in sections(document(results)) for item in section.items if item.cause]
+    texts = {fact.label: f"{fact.text}{fact.after}" for fact in item.facts}
+    assert ("takes" in texts) == takes
+    assert f"did not show it: it lacked {lacked}what the run had sent before" in texts["got"]
 
 
 def test_simultaneous_requests_are_known_by_the_race_they_were_in() -> None:

@@ -52,14 +52,13 @@ def earliest(at: Check, within: float = REMEMBERED - SLOWEST) -> Exchange | None
             and time.time() - exchange.started < within
         )
 
-    firsts = (next(filter(fits, list(record.values())), None) for record in at.lane.common.records)
+    firsts = (next(filter(fits, list(accepted)), None) for accepted in at.lane.common.accepted)
     return min(filter(None, firsts), key=lambda exchange: exchange.started, default=None)
 
 
 def later(at: Check, earlier: Exchange) -> str:
     """How much later than an earlier exchange it is, in words: seconds, and requests of all lanes."""
-    records = (list(record.values()) for record in at.lane.common.records)
-    number = sum(each.started > earlier.started for record in records for each in record)
+    number = sum(started > earlier.started for started in at.lane.common.sent)
     return f"{duration(time.time() - earlier.started)} and {count(number, 'request')} later"
 
 

@@ -249,7 +249,7 @@ def moved_by(at: Check, act: Act, name: str, *, of_others: bool = False) -> bool
         looks = [answer, *(look for _, look in (*before, *after))]
         for look in looks:
             if unclear := unusable(look):
-                raise Inconclusive(unclear.of(look))
+                raise Inconclusive(unclear, look)
         if not all(look.succeeded for look in looks) or any(moved(*each) for each in before):
             return False
         changed = [look for other, look in after if moved(other, look)]

@@ -47,7 +47,7 @@ class Check:
         self.operation = operation
         self.check = check
         self.rules = {rule.id: rule for rule in rules}
-        self.exchanges: list[int] = []
+        self.exchanges: list[Exchange] = []
         self.cells = {rule: Cell(rule, operation.id) for rule in self.rules}
         #: For each race, True if at least two of its requests overlapped.
         self._races: list[bool] = []
@@ -87,7 +87,7 @@ class Check:
         return self._noted(self.lane.accept(self.lane.client(organization), call, purpose))
 
     def _noted(self, exchange: Exchange) -> Exchange:
-        self.exchanges.append(exchange.number)
+        self.exchanges.append(exchange)
         return exchange
 
     def until_accepted(self, calls: Iterable[Call], purpose: str) -> list[Exchange]:
@@ -113,7 +113,7 @@ class Check:
         exchanges = self.lane.race(
             [(client, call, purpose) for client, call in zip(clients, calls, strict=False)]
         )
-        self.exchanges += [exchange.number for exchange in exchanges]
+        self.exchanges += exchanges
         self._races.append(simultaneous(exchanges) > 1)
         return exchanges
 
@@ -287,13 +287,12 @@ class Check:
             unseen: Inconclusive | None = Inconclusive(Unclear(NOT_SIMULTANEOUS, remedy=RATE_REMEDY))
         else:
             unseen = self._limited()
+        numbers = [exchange.number for exchange in self.exchanges]
         cells = [
-            cell.concluded(
-                self.check, stop or (unseen if cell.judged else None), self.exchanges, aside=index > 0
-            )
+            cell.concluded(self.check, stop or (unseen if cell.judged else None), numbers, aside=index > 0)
             for index, cell in enumerate(self.cells.values())
         ]
-        if any(self.lane.record[number].throttled for number in self.exchanges):
+        if any(exchange.throttled for exchange in self.exchanges):
             for cell in cells:
                 cell.unclear = [replace(one, remedy=one.remedy or SLOWER) for one in cell.unclear]
         return cells
@@ -301,16 +300,15 @@ class Check:
     def _limited(self) -> Inconclusive | None:
         """Why a check that sent a request which was limited to the end, and not sent again, did not see all
         of what it is for; races repeat their rounds themselves."""
-        sent = [self.lane.record[number] for number in self.exchanges if number in self.lane.record]
 
         def key(exchange: Exchange) -> tuple[str, str, bytes]:
             return exchange.purpose, exchange.target, exchange.request_body
 
-        answered = {key(each) for each in sent if not each.throttled}
-        for each in sent:
+        answered = {key(each) for each in self.exchanges if not each.throttled}
+        for each in self.exchanges:
             unseen = unusable(each) if each.throttled and not each.raced else None
             if unseen and key(each) not in answered:
-                return Inconclusive(unseen.of(each))
+                return Inconclusive(unseen, each)
         return None
 
 

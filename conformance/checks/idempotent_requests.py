@@ -81,7 +81,7 @@ class IdempotentRequest:
         kind = self.at.operation.traits.creates
         if body is None and not spaced and kind in ("account", "beneficiary"):
             create = self.fixture.account if kind == "account" else self.fixture.beneficiary
-            self.at.exchanges.append(create.number)
+            self.at.exchanges.append(create)
             return create
         request = self.fixture.call(self.operation, body)
         if spaced:

@@ -88,7 +88,7 @@ def _words(answer: Exchange) -> str:
     return json.dumps(sorted(document) if isinstance(document, dict) else text)
 
 
-def explained(lane: Lane, cells: Iterable[Cell], exchanges: Sequence[int]) -> list[Cell]:
+def explained(lane: Lane, cells: Iterable[Cell], exchanges: Sequence[Exchange]) -> list[Cell]:
     """Makes cells of a check inconclusive that only show, by the check's exchanges, that an operation does
     not exist."""
     return [_explained(lane, cell, exchanges) for cell in cells]
@@ -105,12 +105,16 @@ def lacks(lane: Lane, numbers: Iterable[int]) -> Exchange | None:
     return None
 
 
-def _explained(lane: Lane, cell: Cell, exchanges: Sequence[int]) -> Cell:
+def _explained(lane: Lane, cell: Cell, exchanges: Sequence[Exchange]) -> Cell:
     unjudged = bool(cell.unclear or cell.no_occasion)
     if not cell.violations and not unjudged:
         return cell
     # What the check needs may have been refused long before, outside its exchanges.
-    numbers = cell.exchanges[:1] if cell.violations else (*cell.decisive.exchanges, *reversed(exchanges))
+    numbers = (
+        cell.exchanges[:1]
+        if cell.violations
+        else (*cell.decisive.exchanges, *(each.number for each in reversed(exchanges)))
+    )
     proof = lacks(lane, numbers)
     if not proof and unjudged:
         needed = (*NEEDS[cell.operation], cell.operation)

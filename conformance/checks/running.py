@@ -14,6 +14,7 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
 from conformance.target.file import Target
+from conformance.wire.messages import Exchange
 from conformance.world.lane import Lane
 from conformance.world.purposes import names_account
 
@@ -21,9 +22,8 @@ from conformance.world.purposes import names_account
 IN_VAIN = 3
 
 
-def run_check(check: CheckDefinition, operation: str, lane: Lane) -> tuple[list[Cell], list[int]]:
-    """Runs a check on an operation, and waits where it does; returns its cells and the numbers of its
-    exchanges.
+def run_check(check: CheckDefinition, operation: str, lane: Lane) -> tuple[list[Cell], list[Exchange]]:
+    """Runs a check on an operation, and waits where it does; returns its cells and its exchanges.
 
     No answer of a server raises an exception, only a defect of the suite."""
     return finished(steps_of(check, operation, lane), lane.pause)
@@ -39,7 +39,7 @@ def finished(steps: Steps[R], wait: Callable[[float], object]) -> R:
         return result
 
 
-def steps_of(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[int]]]:
+def steps_of(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[Exchange]]]:
     """The steps of a check on an operation, with the result as `run_check` returns it. One that could not
     judge a rule since a request was refused or limited is repeated, alone in new accounts, then in another
     kind of place: one may be full, what stands in it disabled, or the server busy. So is one that could not
@@ -90,7 +90,7 @@ def _hindered(lane: Lane, cell: Cell) -> bool:
     )
 
 
-def _steps(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[int]]]:
+def _steps(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[Exchange]]]:
     cells: list[Cell] = []
     rules: list[Rule] = []
     for rule in check.rules_on(operation):
@@ -109,6 +109,6 @@ def _steps(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[li
         except (Inconclusive, NotApplicable) as error:
             stop = error
     concluded = context.concluded(stop)
-    sent = (lane.record.get(number) for number in context.exchanges)
-    lane.common.vacant.leave(exchange for exchange in sent if exchange is not None)
+    lane.evidence += context.exchanges
+    lane.common.vacant.leave(context.exchanges)
     return [*cells, *concluded], context.exchanges

@@ -106,7 +106,7 @@ def _margins(at: Check) -> tuple[bool, list[int]]:
     if at.lane.clock.calibrated:
         with contextlib.suppress(Inconclusive):
             _ = at.lane.account(AUTHENTICATION).account_id
-        gap = math.ceil(apart(at.lane.record.values()))
+        gap = math.ceil(apart(at.lane.accepted))
         if not gap:
             return True, [PROVEN, CALIBRATED]
         # The server has two clocks, and either of them, or a third one, validates timestamps.

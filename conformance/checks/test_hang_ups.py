@@ -54,8 +54,8 @@ GOLDEN = (5**0.5 - 1) / 2
 #: By how much fees in proportion differ where they are rounded.
 _CENT = Decimal("0.01")
 
-#: Last latencies that show the usual one, and its maximum, in seconds.
-LATENCIES, LONGEST = 9, 5.0
+#: Maximum of the usual latency, in seconds.
+LONGEST = 5.0
 
 
 @check(RULE)
@@ -260,16 +260,11 @@ def _delays(latency: float, number: int, start: float = 0.0) -> list[float]:
 
 
 def _usual_latency(at: Check) -> float:
-    """The median of the last latencies of the operation's accepted requests, replays apart, in seconds; of
-    one that it sends where there were none."""
-    first: dict[str | None, Exchange] = {}
-    records = [[*record.values()] for record in at.lane.common.records]
-    for exchange in sorted(itertools.chain(*records), key=lambda each: each.started):
-        if exchange.operation == at.operation.id:
-            first.setdefault(exchange.call.idempotency_key, exchange)
-    alone = [exchange for exchange in first.values() if exchange.succeeded and not exchange.raced]
-    last = alone[-LATENCIES:] or [at.accept(at.valid(), "a request, to see how long it takes")]
-    return min(statistics.median(exchange.elapsed for exchange in last), LONGEST)
+    """The median of the last latencies of the operation's accepted requests, in seconds; of one that it sends
+    where there were none."""
+    last = list(at.lane.common.latencies[at.operation.id])
+    last = last or [at.accept(at.valid(), "a request, to see how long it takes").elapsed]
+    return min(statistics.median(last), LONGEST)
 
 
 def _sent_later(at: Check, request: Call, delay: float) -> list[Exchange]:

@@ -196,12 +196,11 @@ def _use_keys(at: Check, since: Exchange) -> None:
     none."""
     answers = [
         exchange
-        for record in at.lane.common.records
-        for exchange in list(record.values())
+        for accepted in at.lane.common.accepted
+        for exchange in list(accepted)
         if exchange.operation == since.operation
         and exchange.organization == since.organization
         and exchange.started > since.started
-        and exchange.succeeded
     ]
     used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
     for _ in range(MANY_KEYS - len(used)):

@@ -39,7 +39,7 @@ def _looks(at: Check, request: Call, what: str) -> list[Exchange]:
         at.lane.answering()
         sent = at.lane.client().race([request] * (LOOKS - len(answers)), what)
         at.lane.sent_all(sent)
-        at.exchanges += [answer.number for answer in sent]
+        at.exchanges += sent
         answers += [answer for answer in sent if not answer.throttled]
         limited = [answer for answer in sent if answer.throttled]
         if not limited or not at.lane.retry.wait_out(limited[0], attempt):

@@ -236,7 +236,7 @@ def unseen(
     if look is None:
         return Inconclusive(Unclear(reason, remedy=remedy))
     why = unusable(look) or Unclear(f"{look.operation}, {reason}", "", remedy, choice=choice)
-    return Inconclusive(why.of(look))
+    return Inconclusive(why, look)
 
 
 def hidden(look: Exchange) -> Inconclusive:

@@ -66,7 +66,7 @@ class Examples(Check):
         self.statuses: Counter[tuple[str, int | None]] = Counter()
         self._end = None if seconds is None else time.monotonic() + seconds
         #: Rule and operation -> exchanges of the last example that broke it.
-        self._failed: dict[Key, list[int]] = {}
+        self._failed: dict[Key, list[Exchange]] = {}
 
     # ------------------------------------------------------------------ examples
 
@@ -95,6 +95,7 @@ class Examples(Check):
         if self._end is not None and time.monotonic() > self._end and self.statuses:
             raise Stop
         self.exchanges = []
+        self.lane.release()
 
     @contextlib.contextmanager
     def performing(self) -> Iterator[None]:
@@ -155,7 +156,8 @@ class Examples(Check):
 
     def _concluded(self, cell: Cell) -> Cell:
         if cell.violations:
-            (violation,), example = cell.violations, [self.lane.record[at] for at in self._failed[cell.key]]
+            (violation,), example = cell.violations, self._failed[cell.key]
+            self.lane.evidence += example
             paths = [exchange.call.path for exchange in example if exchange.number in violation.exchanges]
             related = [exchange.number for exchange in example if _is_related(exchange, paths)]
             evidence = tuple(dict.fromkeys([*violation.exchanges, *related]))

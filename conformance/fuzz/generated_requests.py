@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -261,12 +260,12 @@ def fuzz(lane: Lane, operation: str, settings: FuzzSettings) -> list[Cell]:
     Raises Inconclusive when the server refuses to create the fixtures.
     """
     examples = Examples(lane, operation, "test_fuzz.test_schema_fuzzing", settings.share())
-    fuzzer, before = Fuzzer(examples), len(lane.record)
+    fuzzer, before = Fuzzer(examples), len(lane.accepted)
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     with examples.recording():
         cases = st.one_of(*odd_requests(operation, valid, foreign=foreign), *generated(operation, valid))
         examples.draw(settings, f"fuzz {operation}", cases, fuzzer.perform)
-    lane.common.vacant.leave(itertools.islice(lane.record.values(), before, None))
+    lane.common.vacant.leave(lane.accepted[before:])
     return [*examples.concluded(), *unreached(examples, operation)]
 
 

@@ -116,6 +116,8 @@ class Invariants:
         #: Operation -> requests that were out of time while others were under way, to be judged when one of
         #: them has been repeated alone; None where each is judged at once.
         self.overdue: dict[str, list[Exchange]] | None = None
+        #: Exchanges that tallies name; lanes forget those to which nothing refers.
+        self._evidence: dict[tuple[str, str, int], Exchange] = {}
         self._secrets = telling_secrets(target)
         #: API key -> its secret.
         self._secret_of = {each.api_key: each.secret for each in target.organizations}
@@ -156,6 +158,7 @@ class Invariants:
         self.broken.add((rule, operation))
         numbers = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
         tally.add_violation(Violation(expected or RULES[rule].statement, broken, numbers, refusal=refusal))
+        self._evidence.setdefault((rule, operation, len(tally.violations)), exchange)
 
     # ------------------------------------------------------------------ judging
 
@@ -216,7 +219,7 @@ class Invariants:
             self._lost[operation] = self._lost.get(operation, 0) + 1
             # Correctly signed requests are the best evidence.
             if not tally.proof or exchange.call.auth == Auth():
-                tally.proof = [exchange.number]
+                tally.proof, self._evidence[LOST, operation, 0] = [exchange.number], exchange
         lost = self._lost.get(operation, 0)
         too_many = too_many_lost(lost, tally.judged)
         tally.broken, tally.violations = 0, []

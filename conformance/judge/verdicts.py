@@ -10,6 +10,7 @@ from conformance.judge.outcomes import Unclear
 
 if TYPE_CHECKING:
     from conformance.judge.cells import Cell
+    from conformance.wire.messages import Exchange
 
 
 class Verdict(StrEnum):
@@ -50,11 +51,13 @@ HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 class Inconclusive(Exception):
     """Raised where a check cannot judge, because of the server or the target; neither passed nor failed.
-    `cells` are of what was judged before, if known."""
+    `cells` are of what was judged before, if known; the `exchanges` show why."""
 
-    def __init__(self, why: Unclear) -> None:
+    def __init__(self, why: Unclear, *exchanges: Exchange) -> None:
         super().__init__(why.reason)
-        self.why = why
+        self.why = why.of(*exchanges) if exchanges else why
+        # Lanes forget exchanges to which nothing refers.
+        self.exchanges = exchanges
         self.cells: list[Cell] = []
 
 

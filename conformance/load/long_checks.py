@@ -69,7 +69,7 @@ def test_keys_of_earlier_sessions(at: Check) -> None:
     if earlier is None:
         at.not_exercised("idempotency.replay", "no earlier session has sent such a request")
         return
-    at.lane.record[earlier.number] = earlier
+    at.exchanges.append(earlier)
     what = "the key and body of an earlier session again"
     again = at.send(earlier.call, what)
     if at.usable("idempotency.replay", again):
@@ -86,7 +86,7 @@ def test_nonces_of_earlier_requests(at: Check) -> None:
         at.not_exercised("auth.nonce-replay", "no earlier request was accepted")
         return
     earlier = random.choice(nonces)
-    at.lane.record[earlier.number] = earlier
+    at.exchanges.append(earlier)
     what = "a nonce that was used before"
     again = at.send(at.valid().signed(nonce=earlier.nonce), what)
     # After a 429 the request was repeated with a new nonce.
@@ -108,7 +108,7 @@ def test_payouts_at_once_in_many_rounds(at: Check) -> None:
                 if not rounds.spoilt and payouts.take(turn):
                     break
     if payouts.judged:
-        at.lane.record |= {exchange.number: exchange for exchange in payouts.judged}
+        at.exchanges += payouts.judged
         what = "payouts at once to take from the balance what they take one after the other"
         at.expect("payout.race", what, *conserved(payouts.judged))
     else:

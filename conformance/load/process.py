@@ -109,13 +109,11 @@ class LoadProcess:
         lost."""
         lane = self.sessions[session]
         self._confused.discard(session)
-        cells, numbers = run_check(check, operation, lane)
+        cells, exchanges = run_check(check, operation, lane)
         # A check of which a valid request was refused proves no other rule broken.
         cells = [] if session in self._confused else cells
-        self._add(lane, cells, numbers)
-        for exchange in lane.record.values():
-            # Parsed documents take several times the memory of their text.
-            exchange.forget()
+        self._add(lane, cells, exchanges)
+        lane.release()
         judged = any(cell.judged for cell in cells)
         for cell in cells[:1]:
             if cell.unclear and not judged:
@@ -143,7 +141,7 @@ class LoadProcess:
         if reason in unable or len(unable) < ERRORS:
             unable[reason] = unable.get(reason, 0) + 1
 
-    def _add(self, lane: Lane, cells: Iterable[Cell], exchanges: Sequence[int] = ()) -> None:
+    def _add(self, lane: Lane, cells: Iterable[Cell], exchanges: Sequence[Exchange] = ()) -> None:
         """Counts what holds; adds violations with their exchanges, unless these only show that an operation
         does not exist."""
         ledger = self._report.ledger
@@ -154,7 +152,7 @@ class LoadProcess:
                 continue
             [explained] = presence.explained(lane, [cell], exchanges)
             if explained.violations:
-                evidence = [lane.record[number] for number in cell.exchanges if number in lane.record]
+                evidence = filter(None, map(lane.exchange, cell.exchanges))
                 ledger.exchanges |= {one.number: exchange_record(one, lane.redactor) for one in evidence}
                 ledger.add(cell, lane.redactor.clean)
 

@@ -33,9 +33,6 @@ from conformance.world.lane import Lane
 #: Seconds a worker may spend on confirming failures.
 CONFIRMATION_BUDGET = 30.0
 
-#: Bytes of a response body kept in memory after its check.
-KEPT_BODY = 64 * 1024
-
 #: Why an error of the suite leaves a rule unjudged.
 FAILED = "its check failed with an error of the suite"
 
@@ -114,8 +111,7 @@ class Worker:
         self.scope = scope
         #: True while a step of a job runs.
         self.busy = False
-        #: What earlier ledgers contained: exchanges, numbers sent, and cells of the rules of every response.
-        self._recorded = 0
+        #: What earlier ledgers contained: the number sent, and cells of the rules of every response.
         self._sent = 0
         self._reported: dict[tuple[str, str], Cell] = {}
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
@@ -170,11 +166,11 @@ class Worker:
             violation.examples = self.settings.examples
         return self._asked_for(cells)
 
-    def run_check(self, check: CheckDefinition, operation: str) -> tuple[list[Cell], list[int]]:
+    def run_check(self, check: CheckDefinition, operation: str) -> tuple[list[Cell], list[Exchange]]:
         """Runs a check; returns its selected cells and its exchanges. Violations are confirmed."""
         return finished(self._check(check, operation), self.lane.pause)
 
-    def _check(self, check: CheckDefinition, operation: str) -> Steps[tuple[list[Cell], list[int]]]:
+    def _check(self, check: CheckDefinition, operation: str) -> Steps[tuple[list[Cell], list[Exchange]]]:
         cells, exchanges = yield from steps_of(check, operation, self.lane)
         cells = self._asked_for(presence.explained(self.lane, cells, exchanges))
         if failed := [cell for cell in cells if cell.violations]:
@@ -219,27 +215,21 @@ class Worker:
             ledger = self.ledger(last=True)
         except Exception as error:
             ledger = Ledger(errors=[mistake("the rules of every response", error, self.lane.redactor.clean)])
-        self.lane.record.clear()
         self.lane.accepted.clear()
         return ledger
 
     def ledger(self, cells: Iterable[Cell] = (), *, last: bool = False) -> Ledger:
         """The redacted ledger of everything since the last one; `last` completes the rules of every response,
         of which only new results are sent before."""
-        ledger, lane, clean = Ledger(), self.lane, self.lane.redactor.clean
+        lane, clean = self.lane, self.lane.redactor.clean
+        ledger = lane.counted
         for cell in [*cells, *self._every_response(last)]:
             ledger.add(cell, clean)
         for number in dict.fromkeys(number for cell in ledger.cells for number in cell.exchanges):
             if exchange := lane.exchange(number):
                 ledger.exchanges[number] = exchange_record(exchange, lane.redactor)
-        fresh = list(itertools.islice(reversed(lane.record.values()), len(lane.record) - self._recorded))
-        self._recorded += len(fresh)
-        for exchange in reversed(fresh):
-            exchange.trim(KEPT_BODY)
-            # Parsed documents take several times the memory of their text, and are seldom used again.
-            exchange.forget()
-            if exchange.attempts:
-                ledger.measure(exchange)
+        lane.release()
+        lane.counted = Ledger()
         ledger.measure_limits(lane.retry.take())
         ledger.sent, self._sent = lane.sent - self._sent, lane.sent
         ledger.lost = clean(lane.lost)

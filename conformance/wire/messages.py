@@ -169,7 +169,7 @@ _LONG = LongAnswers()
 LONGEST_MESSAGE = 150
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Exchange:
     """A request as sent and its answer; without one, `status` is None and `error` says why.
 

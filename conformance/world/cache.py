@@ -29,7 +29,8 @@ class Cache:
                     try:
                         self._values[key] = make()
                     except Inconclusive as refusal:
-                        self._values[key] = refusal
+                        # Its traceback would keep all that the functions in it have made.
+                        self._values[key] = refusal.with_traceback(None)
         value: T | Inconclusive = self._values[key]
         if isinstance(value, Inconclusive):
             # A new exception each time: re-raising one would accumulate tracebacks.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict, deque
+from weakref import WeakValueDictionary
 
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
@@ -13,6 +15,9 @@ from conformance.world.cache import Cache
 from conformance.world.created_resources import CreatedResources
 from conformance.world.lag import Lag
 from conformance.world.vacant import VacantAccounts
+
+#: Latencies of an operation that are kept.
+LATENCIES = 9
 
 
 class Common:
@@ -34,8 +39,14 @@ class Common:
         self.keys: set[tuple[str, str]] = set()
         #: Members against the contract that were sent and shown, as JSON, with the exchange that sent each.
         self.invalid: dict[str, int] = {}
-        #: The exchanges of each run by number.
-        self.records: list[dict[int, Exchange]] = []
+        #: Number -> exchange, as long as anything refers to it.
+        self.exchanges = WeakValueDictionary[int, Exchange]()
+        #: The `accepted` of each lane.
+        self.accepted: list[list[Exchange]] = []
+        #: When requests were sent, in Unix seconds.
+        self.sent = array("d")
+        #: Operation -> the last latencies of accepted requests that were neither raced nor replays.
+        self.latencies = defaultdict[str, deque[float]](lambda: deque(maxlen=LATENCIES))
         #: Payments that balances show among those of others by their ten-thousandths, which the server takes.
         self.in_parts: set[str] = set()
         #: True once a check has found a rule broken that is run alone.
@@ -44,9 +55,10 @@ class Common:
         self.in_vain = Counter[str]()
 
     def renewed(self, target: Target) -> Common:
-        """Copies it without values, exchanges and failed waits."""
+        """Copies it without values, accepted requests and failed waits."""
         other = Common(target, self.budget)
         other.lag, other.created, other.nonces = self.lag.renewed(), self.created, self.nonces
         other.keys, other.invalid = self.keys, self.invalid
+        other.exchanges, other.sent, other.latencies = self.exchanges, self.sent, self.latencies
         other.vacant = VacantAccounts(self.created)
         return other

@@ -14,6 +14,7 @@ import httpx
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import traits_of
 from conformance.judge.invariants import Invariants
+from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, InternalError, NotApplicable
 from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
@@ -60,10 +61,16 @@ _UNKNOWN_IN_BODY = (400, 409, 422)
 LOST_AFTER_REFUSED = 3
 LOST_AFTER_TIMEOUTS = 10
 
+#: Bytes of a body that are kept once its check has ended.
+KEPT_BODY = 64 * 1024
+
+#: Seconds between two accepted reads of an operation that are kept.
+SAMPLED = 5.0
+
 
 class Sender:
-    """The requests of one lane of a run, and the values that it makes once: `record` holds its exchanges by
-    number. `common` is what the lanes of a process share."""
+    """The requests of one lane of a run, and the values that it makes once. `common` is what the lanes of a
+    process share."""
 
     def __init__(
         self,
@@ -81,10 +88,15 @@ class Sender:
         self.redactor = Redactor(target)
         self.samples = Samples(target)
         self.cache = Cache()
-        self.record: dict[int, Exchange] = {}
-        self.common.records.append(self.record)
-        #: Accepted writes, in the order of the record.
+        #: Exchanges since the last `release`, earlier ones that cells of checks since then may name, and what
+        #: was counted by then.
+        self.recent: list[Exchange] = []
+        self.evidence: list[Exchange] = []
+        self.counted = Ledger()
+        #: Accepted writes in their order, and of the accepted reads of each operation one in so many seconds.
         self.accepted: list[Exchange] = []
+        self.common.accepted.append(self.accepted)
+        self._sampled: dict[str, float] = {}
         self.sent = 0
         self.retry = Retry(self.budget, target.limits.retry_seconds)
         #: Seconds left for what shows by chance, or after a time: a race is repeated so long.
@@ -111,9 +123,18 @@ class Sender:
         self._clients: dict[str, Client] = {}
 
     def exchange(self, number: int) -> Exchange | None:
-        """The exchange of a number, of this run or of another lane's."""
-        answers = (record.get(number) for record in (self.record, *self.common.records))
-        return next((exchange for exchange in answers if exchange is not None), None)
+        """The exchange of a number, of this lane or of another one; None where nothing refers to it."""
+        return self.common.exchanges.get(number)
+
+    def release(self) -> None:
+        """Counts recent exchanges, and lets go of them: those stay to which something refers."""
+        recent, self.recent, self.evidence = self.recent, [], []
+        for exchange in recent:
+            exchange.trim(KEPT_BODY)
+            # Parsed documents take several times the memory of their text, and are seldom used again.
+            exchange.forget()
+            if exchange.attempts:
+                self.counted.measure(exchange)
 
     def alone(self, target: Target | None = None) -> Self:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
@@ -127,7 +148,8 @@ class Sender:
 
     def include(self, other: Sender) -> None:
         """Adds the exchanges of a run made by `alone`."""
-        self.record |= other.record
+        self.recent += other.recent
+        self.evidence += other.evidence
         self.accepted += other.accepted
         self.sent += other.sent
         self.lost = self.lost or other.lost
@@ -163,20 +185,32 @@ class Sender:
 
     def _watch(self, exchange: Exchange) -> None:
         self.sent += exchange.attempts
-        self.record[exchange.number] = exchange
+        self.recent.append(exchange)
+        self.common.exchanges[exchange.number] = exchange
+        self.common.sent.append(exchange.started)
         if exchange.succeeded:
             self.succeeded.add(str(exchange.operation))
-            if exchange.method != "GET":
+            if exchange.method != "GET" or self._is_sample(exchange):
                 self.accepted.append(exchange)
         ended = exchange.succeeded or exchange.refused
         if exchange.call.idempotency_key and (exchange.succeeded or not ended):
-            self._keys.setdefault(_key(exchange), exchange.arrived)
+            first = self._keys.setdefault(_key(exchange), exchange.arrived)
+            if exchange.succeeded and not exchange.raced and first == exchange.arrived:
+                self.common.latencies[str(exchange.operation)].append(exchange.elapsed)
         if not self.clock.calibrated:
             self.clock.observe(exchange)
         if not exchange.repeated:
             self._look_for_server(exchange)
         self.created.inspect(exchange)
         self.invariants.inspect(exchange)
+
+    def _is_sample(self, exchange: Exchange) -> bool:
+        """True for a correctly signed read, once in SAMPLED seconds for each operation."""
+        operation = str(exchange.operation)
+        if exchange.started < self._sampled.get(operation, 0.0) + SAMPLED or exchange.call.auth != Auth():
+            return False
+        self._sampled[operation] = exchange.started
+        return True
 
     def _look_for_server(self, exchange: Exchange) -> None:
         """Sets `lost` after repeated refused connections or timeouts."""
@@ -375,4 +409,4 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
     elif traits_of(operation).changes:
         remedy = "If a job of the server disables new beneficiaries, switch it off for the run."
     reason = f"the valid {operation} was answered {exchange.explained()}"
-    return Inconclusive(Unclear(reason, cause, remedy, (exchange.number,)))
+    return Inconclusive(Unclear(reason, cause, remedy), exchange)

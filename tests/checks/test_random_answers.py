@@ -69,10 +69,7 @@ def test_every_check_comes_to_a_verdict(seed: int) -> None:
         assert cell.rule in RULES
         text = json.dumps(to_plain(cell.cleaned(lane.redactor.clean)))
         assert len(text) < 100_000, cell.summary[:200]
-    records = {
-        exchange.number: exchange_record(exchange, lane.redactor)
-        for exchange in list(lane.record.values())[-50:]
-    }
+    records = {exchange.number: exchange_record(exchange, lane.redactor) for exchange in lane.recent[-50:]}
     json.dumps(to_plain(list(records.values())))
     broken = [cell for cell in cells if cell.verdict.is_violation]
     failure_text(broken, records, verbose=True).encode()

@@ -19,7 +19,7 @@ from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.file import build
 from conformance.world.lane import Lane
-from tests.support.runs import run_on
+from tests.support.runs import run_on, sent_by
 
 load_tests()
 schema_fuzzing = EXPLORATIONS["test_fuzz.test_schema_fuzzing"].judge
@@ -110,8 +110,9 @@ def test_lanes_draw_what_one_thread_draws() -> None:
 
     def statuses(operation: str) -> list[int | None]:
         lane = run_on()
+        sent = sent_by(lane)
         assert not [each for each in schema_fuzzing(lane, operation, FuzzSettings(5, 20)) if each.violations]
-        return [each.status for each in lane.record.values() if each.purpose.startswith("a generated")]
+        return [each.status for each in sent if each.purpose.startswith("a generated")]
 
     with ThreadPoolExecutor(8) as lanes:
         together = list(lanes.map(statuses, operations))

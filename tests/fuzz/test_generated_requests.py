@@ -21,7 +21,7 @@ from conformance.wire.messages import to_json
 from conformance.world.case import Case
 from conformance.world.lane import Lane
 from tests.support.mistakes import Closed
-from tests.support.runs import broken, run_on
+from tests.support.runs import broken, run_on, sent_by
 from tests.variants.catalogue import VARIANTS
 from tests.variants.choice import compose
 from tests.variants.demands import UniqueLabels, UniqueNames
@@ -44,17 +44,19 @@ def fuzzer(lane: Lane, operation: str) -> Fuzzer:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_false_alarm_and_every_operation_reached(lane: Lane, operation: str) -> None:
+    sent = sent_by(lane)
     cells = schema_fuzzing(lane, operation, settings())
     assert {(cell.verdict, cell.broken) for cell in cells} == {(Verdict.NOT_RUN, 0)}, broken(cells)
     assert not [key for key, tally in lane.invariants.tallies.items() if tally.broken]
-    assert not [exchange for exchange in lane.record.values() if exchange.status == 401]
+    assert not [exchange for exchange in sent if exchange.status == 401]
     assert sum(cell.judged for cell in cells) > 10
 
 
 @pytest.mark.parametrize("operation", [name for name, traits in TRAITS.items() if traits.creates])
 def test_a_fifth_of_the_examples_may_create_what_stays(lane: Lane, operation: str) -> None:
+    sent = sent_by(lane)
     schema_fuzzing(lane, operation, settings(examples=50))
-    generated = [each for each in lane.record.values() if each.purpose.startswith("a generated request")]
+    generated = [each for each in sent if each.purpose.startswith("a generated request")]
     assert 0 < sum(each.succeeded for each in generated) <= 10 < sum(each.refused for each in generated)
 
 
@@ -176,6 +178,7 @@ def test_generated_payouts_go_to_the_payee_of_the_target_file() -> None:
 )
 def test_a_server_may_refuse_a_value_that_comes_again(operation: str, behaviour: type[Behaviour]) -> None:
     lane = run_on(behaviour())
+    sent = sent_by(lane)
     assert not broken(schema_fuzzing(lane, operation, settings(examples=100)))
     one = fuzzer(lane, operation)
     sample = one.fixtures.valid
@@ -183,9 +186,9 @@ def test_a_server_may_refuse_a_value_that_comes_again(operation: str, behaviour:
     twice = Case(operation, "", path=own_path(operation), body=to_json(sample.body))
     one.perform(twice)
     one.perform(twice)
-    sent = [each for each in lane.record.values() if "the valid request" in each.purpose][-2:]
-    assert [exchange.succeeded for exchange in sent] == [True, True]
-    assert sent[0].request_body != sent[1].request_body
+    first, again = [each for each in sent if "the valid request" in each.purpose][-2:]
+    assert first.succeeded and again.succeeded
+    assert first.request_body != again.request_body
 
 
 def test_changes_through_an_odd_target_are_not_expected() -> None:
@@ -194,7 +197,7 @@ def test_changes_through_an_odd_target_are_not_expected() -> None:
     one.perform(plain)
     one.perform(replace(plain, query="x={}", body=b'{"email": "eve@example.com"}'))
     one.perform(replace(plain, body=b'{"title": "Mr"}'))
-    assert list(one.at.lane.record.values())[-1].succeeded
+    assert one.at.lane.recent[-1].succeeded
 
 
 # ---------------------------------------------------------------------- what is not judged
@@ -227,4 +230,4 @@ def test_time_is_shared_by_parts_and_workers_and_kept() -> None:
     assert FuzzSettings(1, examples=5, seconds=60.0).cases == 5
     lane = run_on()
     schema_fuzzing(lane, "listWallets", FuzzSettings(1, seconds=0.0))
-    assert len(lane.record) < 20
+    assert lane.sent < 20

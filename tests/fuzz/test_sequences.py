@@ -16,7 +16,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from tests.support.mistakes import Closed
-from tests.support.runs import broken, run_on
+from tests.support.runs import broken, run_on, sent_by
 
 load_tests()
 schema_fuzzing = EXPLORATIONS["test_fuzz.test_schema_fuzzing"].judge
@@ -27,13 +27,14 @@ pytestmark = pytest.mark.usefixtures("no_waiting")
 
 def test_every_operation_succeeds_and_nobody_is_blamed() -> None:
     run = run_on()
+    sent = sent_by(run)
     reached: set[str | None] = set()
     # Few sequences a seed: not each reaches all operations.
     for seed in range(5):
-        before = len(run.record)
+        sent.clear()
         cells = sequences(run, "accounts", FuzzSettings(seed))
         assert {(cell.verdict, cell.broken) for cell in cells} == {(Verdict.NOT_RUN, 0)}, broken(cells)
-        steps = [each for each in list(run.record.values())[before:] if each.purpose.startswith("a step")]
+        steps = [each for each in sent if each.purpose.startswith("a step")]
         assert len(steps) <= 10 * 16
         reached |= {each.operation for each in steps if each.succeeded}
         if reached == set(OPERATIONS):
@@ -91,7 +92,7 @@ def test_finds_and_tells_the_steps_that_matter(
     explored = (sequences(run, "accounts", FuzzSettings(seed)) for seed in range(20))
     matching = (each for cells in explored for each in cells if (each.rule, each.operation) == key)
     broken_one = next(each for each in matching if each.violations)
-    steps = [run.record[number].operation for number in sorted(broken_one.exchanges)]
+    steps = [shown.operation for each in sorted(broken_one.exchanges) if (shown := run.exchange(each))]
     assert steps[-1] == operations[-1] and not [*(Counter(operations) - Counter(map(str, steps)))]
     assert len(steps) <= 8
 
@@ -113,5 +114,6 @@ def test_no_code_point_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_the_target_does_not_have_is_left_out() -> None:
     run = run_on(payins=False, payouts=False)
+    sent = sent_by(run)
     assert not broken(sequences(run, "accounts", FuzzSettings(1)))
-    assert not {"createPayin", "createPayout"} & {each.operation for each in run.record.values()}
+    assert not {"createPayin", "createPayout"} & {each.operation for each in sent}

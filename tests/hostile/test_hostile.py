@@ -84,9 +84,9 @@ def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
         lane, cells = judged(server, 0.2 if "--request-timeout" in mode.options else 10.0)
         assert server.elsewhere.requests == []
     assert len(cells) >= len(CHECKS)
-    kept = [len(exchange.response_body) for exchange in lane.record.values()]
+    kept = [len(exchange.response_body) for exchange in lane.recent]
     assert max(kept) <= answers.MAX_BODY
-    assert all(len(exchange.response_headers) <= 2 * answers.MAX_HEADERS for exchange in lane.record.values())
+    assert all(len(exchange.response_headers) <= 2 * answers.MAX_HEADERS for exchange in lane.recent)
     broken = {rule for (rule, _), tally in lane.invariants.tallies.items() if tally.broken}
     broken |= {cell.rule for cell in cells if cell.verdict.is_violation}
     if mode.statuses == {1}:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import gc
+
 import httpx
 import pytest
 
 from conformance.checks import load_checks, plan, presence
+from conformance.checks.running import finished
 from conformance.contract.needs import UNBUILT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level
-from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
+from conformance.plugin.selection import Job
 from conformance.plugin.worker import NO_ANSWER, Worker
 from conformance.reference.app import Server
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing
 from conformance.report.causes import causes
 from conformance.wire.messages import Call
 from conformance.world.lane import Lane
@@ -35,16 +42,46 @@ def test_a_failed_check_runs_again_in_accounts_of_its_own() -> None:
     worker.lane = lane
     shared = lane.account(AUTHENTICATION).beneficiary_id
     check = load_checks()["test_nonces.test_nonces_are_used_once"]
-    cells, numbers = worker.run_check(check, "getBeneficiary")
+    cells, exchanges = worker.run_check(check, "getBeneficiary")
     [failed] = [cell for cell in cells if cell.rule == "auth.nonce-replay"]
     assert failed.violations[0].confirmed == "confirmed"
+    last = max(exchange.number for exchange in exchanges)
     first, again = (
-        [exchange for number, exchange in lane.record.items() if (number > max(numbers)) is later]
-        for later in (False, True)
+        [each for each in lane.recent if (each.number > last) is later] for later in (False, True)
     )
     assert any(shared in exchange.call.path for exchange in first)
     assert again and not any(shared in exchange.call.path for exchange in again)
-    assert lane.sent == len(lane.record)
+    assert lane.sent == len(lane.recent)
+
+
+class CountsOne(Behaviour):
+    """Lists count no more than one element."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return min(1, super().count(ctx, listing))
+
+
+def test_only_exchanges_to_which_something_refers_stay() -> None:
+    """Those that cells name are in the ledger of their check, or in an earlier one."""
+    load_tests()
+    lane = run_on(CountsOne())
+    worker = Worker(lane.target, index=0, settings=FuzzSettings(1, examples=20))
+    worker.lane, lane.lag.within = lane, 0.01
+    jobs = [Job(check, name) for check, name in plan(operations={"listVirtualAccounts"})]
+    jobs = [job for job in jobs if job.judged.waits or job.judged.name.startswith("test_lists")]
+    jobs.append(Job(EXPLORATIONS["test_fuzz.test_schema_fuzzing"], "createWallet"))
+    waiting = [(job, worker.steps(job)) for job in jobs if job.judged.waits and not job.judged.deep]
+    assert waiting and all(next(steps) > 0 for _, steps in waiting)
+    ledgers = [worker.judge(job).ledger for job in jobs if not job.judged.waits]
+    ledgers += [finished(steps, lambda seconds: None).ledger for _, steps in waiting]
+    known: set[int] = set()
+    for ledger in [*ledgers, worker.ledger(last=True)]:
+        known |= ledger.exchanges.keys()
+        assert {number for cell in ledger.cells for number in cell.exchanges} <= known
+    assert any("long after" in each.expected for cell in ledgers[-1].cells for each in cell.violations)
+    gc.collect()
+    left = {*lane.common.exchanges} - {exchange.number for exchange in lane.accepted}
+    assert len(left) < lane.sent / 10
 
 
 class Starved(httpx.BaseTransport):

@@ -148,7 +148,8 @@ def test_no_format_shows_a_secret_or_a_whole_key() -> None:
     body = json.dumps({"secret": SECRET, "key": API_KEY}).encode()
     text = f"the server said {SECRET} and {API_KEY}"
     worker = Worker(TARGET, index=0, settings=FuzzSettings(1))
-    worker.lane.record[1] = exchange(1, body, response_headers=[("x-echo", SECRET)])
+    shown = exchange(1, body, response_headers=[("x-echo", SECRET)])
+    worker.lane.common.exchanges[shown.number] = shown
     worker.lane.lost = text
     observed = judged("http.success-status", "createAccount", Verdict.OBSERVED, observations={text: text})
     failed = judged(*WALK, Verdict.FAILED, exchanges=[1], expected=text, got=text, further=[text])

@@ -19,6 +19,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.reference.store import Store
 from conformance.target.file import build
+from conformance.wire.messages import Exchange
 from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
 
@@ -52,6 +53,15 @@ def judged(lane: Lane, tests: Iterable[tuple[CheckDefinition, str]]) -> Ledger:
     for tally in lane.invariants.tallies.values():
         ledger.add(judged_on_answers(tally))
     return ledger
+
+
+def sent_by(lane: Lane) -> list[Exchange]:
+    """Returns a list to which a lane adds what it sends from now on."""
+    sent: list[Exchange] = []
+    for organization in (lane.target.primary, lane.target.secondary):
+        if organization is not None:
+            lane.client(organization.name).watchers.append(sent.append)
+    return sent
 
 
 def check_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> Check:

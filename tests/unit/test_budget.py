@@ -59,7 +59,7 @@ def test_an_interruption_ends_the_request_under_way_and_blames_nothing() -> None
         run.interrupt("the run was interrupted")
         with pytest.raises(Inconclusive, match="interrupted"):
             sent.result(10)
-    [exchange] = run.record.values()
+    [exchange] = run.recent
     assert exchange.failure is Failure.WITHHELD and not exchange.lost
     assert not any(tally.broken for tally in run.invariants.tallies.values())
 
@@ -93,7 +93,7 @@ def test_answer_that_the_end_cuts_off_is_no_timeout_of_the_server() -> None:
         with pytest.raises(Inconclusive, match="it was late"):
             run.send(run.client(), list_accounts(), "")
         over.set()
-    [exchange] = run.record.values()
+    [exchange] = run.recent
     assert (exchange.failure, exchange.lost, run.timeouts.timeouts) == (Failure.WITHHELD, False, 1)
     assert not any(tally.broken for tally in run.invariants.tallies.values())
 

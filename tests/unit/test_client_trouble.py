@@ -46,7 +46,7 @@ def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key(begun: b
     assert first.values(b"x-nonce") != second.values(b"x-nonce")
     assert exchange.nonce == second.values(b"x-nonce")[0].decode()
     assert first.values(b"idempotency-key") == second.values(b"idempotency-key")
-    lost, told = run.record.values()
+    lost, told = run.recent
     assert (lost.repeated, lost.nonce, lost.status) == (True, first.values(b"x-nonce")[0].decode(), None)
     assert (told.repeated, told.begun, run.sent) == (False, lost.started, 2)
     assert not run.invariants.tallies["http.no-server-error", "listAccounts"].broken
@@ -62,7 +62,7 @@ def test_lost_requests_of_a_race_are_sent_again(late: bool, monkeypatch: pytest.
         exchanges = run.client().race([list_accounts().signed(nonce=nonce)] * 4)
     assert [exchange.status for exchange in exchanges] == [200] * 4
     assert [request.values(b"x-nonce") for request in server.requests] == [[nonce.encode()]] * 5
-    assert [exchange.repeated for exchange in run.record.values()].count(True) == 1
+    assert [exchange.repeated for exchange in run.recent].count(True) == 1
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from conformance.judge.comparison import show
 from conformance.judge.conservation import taken
 from conformance.judge.effects import EXACT, below_cents, sent_amount
 from conformance.judge.outcomes import Got, Unclear
+from conformance.judge.paging import unread
 from conformance.wire.messages import Auth, Call, Exchange, HangUp
 from conformance.wire.pages import walk
 from conformance.world.calls import call, identifier
@@ -187,7 +188,7 @@ def _judge_number(
             lambda done: done.cut or {*created} <= {*done.ids},
         )
         if done.cut and not {*created} <= {*done.ids}:
-            at.unclear(RULE, "the list has more pages than are read", done.exchanges[-1])
+            at.unclear(RULE, unread(done.pages), done.exchanges[-1])
         else:
             judge_whole(
                 at, RULE, done, created, f"{again.purpose}: what the answer names", *answers, full=False

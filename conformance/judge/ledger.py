@@ -20,7 +20,7 @@ from conformance.judge.cells import Cell
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
 from conformance.judge.verdicts import Verdict
-from conformance.judge.waits import LIMITS, SLOW, Wait
+from conformance.judge.waits import LIMITS, SLOW, Wait, joined
 from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
@@ -110,16 +110,17 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         if exchange.elapsed >= SLOW:
             what = operation or f"{exchange.method} requests"
             how = "that did not come" if exchange.status is None else "that came late"
-            self.waited(f"answers to {what} {how}", exchange.started, exchange.arrived)
+            self.waited(f"answers to {what} {how}", (exchange.started, exchange.arrived))
 
     def measure_limits(self, spans: Iterable[tuple[int, float, float]]) -> None:
         """Adds waits after a status, as `Retry.take` returns them."""
         for status, begin, end in spans:
-            self.waited(LIMITS.get(status, LIMITS[429]), begin, end)
+            self.waited(LIMITS.get(status, LIMITS[429]), (begin, end))
 
-    def waited(self, what: str, begin: float, end: float) -> None:
-        """Adds a wait, from and to in Unix seconds."""
-        self.waits.setdefault(what, Wait()).add(Wait(1, [(begin, end)]))
+    def waited(self, what: str, *spans: tuple[float, float]) -> None:
+        """Adds waits, from and to in Unix seconds."""
+        if spans:
+            self.waits.setdefault(what, Wait()).add(Wait(len(spans), joined(spans)))
 
     def merge(self, other: Ledger) -> None:
         """Adds the ledger of another part of the run."""

@@ -203,13 +203,17 @@ def listed(what: str, ids: Sequence[str], exchanges: Sequence[Exchange], *, once
     missing = [identifier for identifier in ids if identifier not in shows]
     twice = repeated(ids_of(read)) if once else []
     if missing and not twice and not _all_read(read):
-        number = pages_of(read[-1].total or 0, read[-1].size or 1)
-        reason = f"the list has {count(number, 'page')}, of which {len(read)} were read"
-        return expected, Unclear(reason, remedy=SHORTER), read[-1].exchange
+        return expected, unread(read), read[-1].exchange
     got = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
     got += [f"{count(len(missing), 'element')} missing"] if missing else []
     proof = [page.exchange for page in read if twice and twice[0] in page.ids][:2]
     return expected, "; ".join(got), *(proof or [read[-1].exchange])
+
+
+def unread(pages: Sequence[Page]) -> Unclear:
+    """The reason why a list that was not read whole does not show what is in it."""
+    number = pages_of(pages[-1].total or 0, pages[-1].size or 1)
+    return Unclear(f"the suite read {len(pages)} of the list's {count(number, 'page')}", remedy=SHORTER)
 
 
 def pageless(exchange: Exchange) -> Unclear | None:

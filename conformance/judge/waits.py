@@ -19,6 +19,9 @@ PATIENCE, AGE = 30.0, 90.0
 #: What is waited for after a status, by the status.
 LIMITS = {429: "a rate limit (429)", 503: "the server, which was out of service (503)"}
 
+#: What is waited for so that no limit is exceeded.
+PACE = "its turn, so that it kept to a limit of requests"
+
 
 class Wait(msgspec.Struct):
     """Waits for one thing."""

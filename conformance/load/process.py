@@ -21,6 +21,7 @@ from conformance.judge.exchanges import exchange_record
 from conformance.judge.ledger import CreatedRecord, Ledger
 from conformance.judge.oracle import Known, expect
 from conformance.judge.verdicts import Verdict
+from conformance.judge.waits import PACE
 from conformance.load.long_checks import MEMORY, Memory
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
@@ -130,6 +131,7 @@ class LoadProcess:
         self._add(lane, map(judged_on_answers, lane.invariants.tallies.values()))
         ledger = self._report.ledger
         ledger.measure_limits(lane.retry.take())
+        ledger.waited(PACE, *lane.budget.waits())
 
     def stopped(self, error: Exception) -> None:
         """Records an error of the suite, which ended a session."""

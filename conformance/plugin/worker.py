@@ -22,7 +22,7 @@ from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, Verdict
-from conformance.judge.waits import PATIENCE
+from conformance.judge.waits import PACE, PATIENCE
 from conformance.plugin.selection import Job, Scope
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
@@ -231,6 +231,7 @@ class Worker:
         lane.release()
         lane.counted = Ledger()
         ledger.measure_limits(lane.retry.take())
+        ledger.waited(PACE, *lane.budget.waits())
         ledger.sent, self._sent = lane.sent - self._sent, lane.sent
         ledger.lost = clean(lane.lost)
         ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in lane.created.take()]

@@ -18,6 +18,9 @@ RETRY_SECONDS = 120.0
 PATIENT_TIMEOUTS = 5
 IMPATIENT_TIMEOUT = 5.0
 
+#: Seconds from which on a wait for a limit of requests is noted.
+LONG = 0.1
+
 #: Retries that wait exactly Retry-After; later ones back off exponentially if that is longer.
 TRUSTING = 3
 
@@ -43,6 +46,8 @@ class Budget:
         self._end = None if end is None else time.monotonic() + end - time.time()
         self._lock = threading.Lock()
         self._ended = ""
+        #: Waits until a request might be sent, from and to in Unix seconds, since `waits` were taken.
+        self._waits: list[tuple[float, float]] = []
 
     @property
     def ended(self) -> str:
@@ -60,12 +65,21 @@ class Budget:
         """Waits until a number of requests may be sent at once, and counts them."""
         if reason := self.ended:
             return Turn(reason)
+        begin = time.time()
         limit = self.pace.enter(number, operation, self.left)
         if limit is None:
             return Turn(self.stop(self.over))
         with self._lock:
             self.admitted += number
+            if (end := time.time()) - begin > LONG:
+                self._waits.append((begin, end))
         return Turn(self._ended, limit)
+
+    def waits(self) -> list[tuple[float, float]]:
+        """The waits for a limit of requests since the last call, from and to in Unix seconds."""
+        with self._lock:
+            waits, self._waits = self._waits, []
+        return waits
 
     def stop(self, reason: str) -> str:
         """Stops all sending; returns the reason, or an earlier one."""

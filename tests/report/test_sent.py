@@ -15,6 +15,7 @@ from conformance.judge.cells import Cell, Violation
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
+from conformance.judge.waits import PACE
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.report import facts
@@ -204,7 +205,7 @@ def test_the_sections_are_those_of_the_operation(rule: str, operation: str, own:
 def test_a_list_that_was_not_read_whole_says_how_much_was() -> None:
     page = exchange(1, b'{"items": [{"id": "a"}], "total": 45, "page": 1, "size": 1, "pages": 45}')
     _, got, *_ = paging.listed("a list", ["z"], [page])
-    assert isinstance(got, Unclear) and got.reason == "the list has 45 pages, of which 1 were read"
+    assert isinstance(got, Unclear) and got.reason == "the suite read 1 of the list's 45 pages"
     assert "fewer accounts" in got.remedy
 
 
@@ -227,14 +228,16 @@ def test_a_run_says_what_it_waited_for_in_its_own_time() -> None:
         head = Call(None, "HEAD", "/v1")
         keep(other, exchange(lane, status=None, elapsed=4.0, method="HEAD", call=head))
         results.merge(other)
+    results.waited(PACE, (STARTED, STARTED + 2), (STARTED + 1, STARTED + 4))
     report = document(results, seconds=20)
     assert facts.waited(report) == (
         "Of its time it waited 7.0 s for answers to HEAD requests that did not come, 4 times; "
         "5.0 s for a rate limit (429), 4 times; "
+        "4.0 s for its turn, so that it kept to a limit of requests, 2 times; "
         "1.0 s for the server, which was out of service (503), 4 times."
     )
     assert (report.run.retries, report.run.waited) == (8, 6.0)
-    assert [wait["times"] for wait in to_plain(report.run.waits)] == [4, 4, 4]
+    assert [wait["times"] for wait in to_plain(report.run.waits)] == [4, 4, 2, 4]
     assert "HEAD" not in facts.waited(document(results, seconds=71))
 
 

@@ -71,9 +71,12 @@ def test_requests_keep_the_interval_of_the_rate(monkeypatch: pytest.MonkeyPatch)
     waits: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     monkeypatch.setattr(time, "sleep", lambda seconds: waits.append(round(seconds, 6)))
+    monkeypatch.setattr(time, "time", lambda: 1000 + sum(waits))
     budget = Budget(pace=Pace(20, lanes=10))
     assert [budget.take("").withheld for _ in range(4)] == [""] * 4
     assert waits == [0.05, 0.1, 0.15]
+    assert budget.waits()[-1] == pytest.approx((1000.15, 1000.3))
+    assert budget.waits() == []
     Budget().take("")
     assert len(waits) == 3
 

@@ -123,7 +123,7 @@ def test_violations_of_the_rules_own_check_come_first() -> None:
 def ledger_of(number: int) -> Ledger:
     """Returns a worker's ledger: rules that depend on the number, and a rule of every response."""
     ledger = Ledger(sent=number)
-    ledger.waited("a rate limit", float(number), number + 1.5)
+    ledger.waited("a rate limit", (float(number), number + 1.5))
     ledger.add(cell(judged=number).concluded(f"test_x.test_{number}"))
     passive = Cell("format.id", "listWallets", judged=10)
     if number % 2:

@@ -124,9 +124,9 @@ def _of_currencies(at: Check, fixture: Fixture, usual: str) -> Iterator[tuple[st
     codes = [element.get("currency") for element in objects(balances)]
     held = [code for code in codes if isinstance(code, str) and len(code) == 3]
     for code in list(dict.fromkeys([*held, *amounts.CURRENCIES]))[:_MOST_CURRENCIES]:
-        if code != usual and code not in amounts.OF_OTHER_COINS:
+        if code != usual and code not in dict(amounts.OF_OTHER_COINS):
             yield code, amounts.TELLING
-    yield from amounts.OF_OTHER_COINS.items()
+    yield from amounts.OF_OTHER_COINS
 
 
 def _send_with_text(

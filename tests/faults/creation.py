@@ -257,7 +257,13 @@ faults["create.amount-exact"] |= {
             "amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(self.value[1])), "f")
         },
         lambda self, ctx: ctx.values["currency"] == self.value[0],
-        each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
+        each={
+            "JPY": ("JPY", "1"),
+            "KRW": ("KRW", "1"),
+            "KWD": ("KWD", "0.01"),
+            "BHD": ("BHD", "0.01"),
+            "thousandths of KWD": ("KWD", "0.001"),
+        },
     ),
     "The amount is cut to tenths in one kind of request.": adding(
         "kept_fields",

@@ -93,8 +93,8 @@ EXACT = (
 #: An amount that rounding to any coin changes, and currencies whose rules differ in it.
 TELLING, CURRENCIES = "1.27", ("USD", "EUR", "GBP", "CHF", "SEK", "MXN")
 
-#: Currency -> an amount with more decimals than its minor unit, or with three.
-OF_OTHER_COINS = {"JPY": "1.50", "KWD": "1.005"}
+#: Currencies whose minor unit is no hundredth, with amounts of as many decimals, or of more.
+OF_OTHER_COINS = (("JPY", "1.50"), ("KRW", "1.50"), ("KWD", "1.005"), ("KWD", "1.0057"), ("BHD", "1.005"))
 
 #: Amounts that an integer overflow turns into 1.00: refused for lack of funds, or kept exactly.
 WRAPPING = (

@@ -126,6 +126,15 @@ faults["balances.of-account"] |= {
         _moved_by_others,
         each=("pending_payout", "available_balance"),
     ),
+    "What an account pays moves the balances of the one that its customer opened last.": where(
+        "balances",
+        lambda self, ctx, record: (
+            not ctx.store.balances(record["id"])
+            and record["id"] == ctx.store.select("account", record["parent"])[-1]["id"]
+        ),
+        _moved_by_others,
+        each=("pending_payout", "available_balance"),
+    ),
     "Balances stay, and a new account shows those of another one of the customer.": seams(
         {
             "balances": lambda self, usual, ctx, record: (

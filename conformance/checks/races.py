@@ -80,11 +80,9 @@ class Rounds:
         self.spoilt = self._limited is not None or simultaneous(answers) < 2
         if late := [answer for answer in answers if run.too_new(answer)]:
             # Until it is found, a request without effect shows how old what it names must be.
-            run.shown(
-                run.client(),
-                renewed(late[0].call.but(body=b"{}", auth=Auth())),
-                "an empty body, until what it names is found",
-            )
+            body = None if late[0].method == "GET" else b"{}"
+            call = renewed(late[0].call.but(body=body, auth=Auth()))
+            run.shown(run.client(), call, "an empty body, until what it names is found")
             self.spoilt = True
         return answers
 

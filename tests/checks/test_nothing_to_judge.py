@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.checks import plan
+from conformance.checks import load_checks, plan
 from conformance.checks.members import FUNDED
 from conformance.checks.running import run_check
+from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell
@@ -18,6 +19,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from tests.support.runs import judged, run_on
 from tests.variants.answers import short_list_items
+from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried
 
 
@@ -111,3 +113,13 @@ def test_without_a_second_organization_the_first_is_judged() -> None:
     ]
     absent = {cell.rule for cell in cells if cell.verdict is Verdict.NOT_APPLICABLE}
     assert absent == {"auth.nonce-scope"}
+
+
+@pytest.mark.parametrize("operation", OPERATION_SETS["list"])
+def test_a_list_of_others_is_read_until_it_shows_what_is_there(operation: str) -> None:
+    """Alone as in a quick run: no other check judges the rule."""
+    check = load_checks()["test_secrets.test_foreign_parent_in_the_query"]
+    (late,) = (variant for variant in VARIANTS if variant.name == "late")
+    with hurried():
+        cells = run_check(check, operation, run_on(late.behaviour()))[0]
+    assert {cell.rule: cell.verdict for cell in cells} == {"tenancy.foreign-parent": Verdict.PASSED}

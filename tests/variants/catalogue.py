@@ -108,7 +108,7 @@ autoincrement: serial_ids, DatabaseAhead, LastChangedFirst, unchanged_stays, dis
 what is there: AccountsFound, PeopleFound, VirtualAccountsFound, DatabaseBehind,
     nanoseconds_then_microseconds, ByName, keys_everywhere, UndocumentedReads, reserved_on_approval,
     OtherWordsForMethods, NonceFirst
-gets from a replica: GetsFromReplica
+gets from a replica: GetsFromReplica, no_bodies_on_get
 destinations from a replica: DestinationsFromReplica
 destinations from two replicas in turn: DestinationsInTurn
 commits late: CommitsLate

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from conformance.checks.auth_probes import later
 from conformance.checks.check import Check, check
 from conformance.checks.list_judging import judge_whole
 from conformance.checks.members import judge_members, no_balance, showing
@@ -24,6 +25,7 @@ from conformance.wire.pages import MAX_SIZE, integer, page_of, query, walk
 from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import listed_customer
+from conformance.world.lane import Fixture
 from conformance.world.purposes import CREATED
 from conformance.world.samples import marker
 
@@ -51,21 +53,39 @@ def _looks(at: Check, request: Call, what: str) -> list[Exchange]:
 def test_reads_after_a_while(at: Check) -> Iterator[float]:
     """Reads a resource that was created long before and not changed since, several times at once: each answer
     shows what its create answered."""
-    rule = "read.equals-create"
-    (create,) = (
-        name for name, traits in TRAITS.items() if traits.creates and traits.read_by == at.operation.id
-    )
+    create = _create(at)
     fixture = at.lane.account(CREATED)
     created = at.accept(fixture.call(create), "a resource to be read a while later")
-    ids = {"account_id": fixture.account_id, f"{TRAITS[create].creates}_id": identifier(created)}
-    truth, but = stated(create, created.call.document, ids), {*MOVING, "payout_destinations"}
-    what = "one of several reads, long after it was created"
     # The bound on eventual consistency.
     yield at.lane.lag.within
+    _judge_reads(at, create, created, fixture, "one of several reads, long after it was created")
+
+
+@check("read.equals-create", last=True)
+def test_reads_at_the_end(at: Check) -> None:
+    """Reads the first resource of the run several times at once at its end: each answer shows what its create
+    answered."""
+    create = _create(at)
+    first = creations(at.lane, create)[0]
+    what = f"one of several reads, {later(at, first.exchange)}"
+    _judge_reads(at, create, first.exchange, first.fixture, what)
+
+
+def _create(at: Check) -> str:
+    """The create of what the check's operation reads."""
+    return next(name for name, each in TRAITS.items() if each.creates and each.read_by == at.operation.id)
+
+
+def _judge_reads(at: Check, create: str, created: Exchange, fixture: Fixture, what: str) -> None:
+    """Judges several reads at once of a resource that nobody has changed."""
+    ids = {"account_id": fixture.account_id, f"{TRAITS[create].creates}_id": identifier(created)}
+    truth, but = stated(create, created.call.document, ids), {*MOVING, "payout_destinations"}
     for answer in _looks(at, call(at.operation.id, ids), what):
-        if at.accepted(rule, answer):
+        if at.accepted("read.equals-create", answer):
             shown_by, members = [created], document(created)
-            judge_members(at, rule, answer, members, but=but, otherwise=truth, shown_by=shown_by)
+            judge_members(
+                at, "read.equals-create", answer, members, but=but, otherwise=truth, shown_by=shown_by
+            )
 
 
 @check("beneficiary.update", waits=True)

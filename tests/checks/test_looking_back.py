@@ -17,11 +17,13 @@ from conformance.judge.verdicts import Verdict
 from conformance.plugin.selection import HOSTILE, Job
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
+from conformance.reference.core_messages import Response
 from conformance.reference.store import Answer
 from conformance.report.terminal import summary
 from conformance.world.lane import Lane
 from tests.support.report_samples import document, judged, whole_run
 from tests.support.runs import run_on
+from tests.variants.choice import with_members
 from tests.variants.hurry import hurried
 
 
@@ -38,6 +40,16 @@ class Forgets(Behaviour):
         at, number = used.setdefault((self.answer_scope(ctx), ctx.key), (ctx.now, len(used)))
         old = ctx.now - at >= self.seconds * 1_000_000 or len(used) - number > self.newer
         return None if old else super().stored_answer(ctx)
+
+
+class Archives(Behaviour):
+    """Reads resources that are older than 30 s without their optional texts."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        answer = super().finish(ctx, response)
+        if ctx.request.method == "GET" and ctx.record and ctx.record["created"] < ctx.now - 30_000_000:
+            return with_members(answer, note=None, label="")
+        return answer
 
 
 class ForgetsAfterMany(Forgets):
@@ -75,6 +87,16 @@ def looked_back(behaviour: Behaviour | None, rule: str) -> Cell:
 )
 def test_what_is_forgotten_in_a_run_is_found_at_its_end_in_any_lane(behaviour: Any, rule: str) -> None:
     assert looked_back(behaviour, rule).violations
+
+
+@pytest.mark.parametrize("operation", ["getBeneficiary", "getVirtualAccount"])
+def test_what_is_read_otherwise_once_it_is_old_is_found_at_the_end_of_a_run(operation: str) -> None:
+    check, run = load_checks()["test_late.test_reads_at_the_end"], run_on(Archives())
+    with hurried():
+        cells = [run_check(check, operation, run)[0]]
+        time.sleep(41)
+        cells.append(run_check(check, operation, run)[0])
+    assert [cell.verdict for (cell,) in cells] == [Verdict.PASSED, Verdict.FAILED]
 
 
 @pytest.mark.parametrize("rule", LAST)

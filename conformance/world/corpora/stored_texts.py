@@ -11,7 +11,7 @@ from conformance.world.corpora import Value
 #: Characters that servers alter, for a text with a letter before them.
 MIXED = (
     "\r\n\n\t\u2018\u2019\u201c\u201d\u2013\u2014\xdfq\u0301\u20ac  @:#;\u200d\u00ad\ufffd\u2028\ue000"
-    "\u0001\u007f\u0085&amp;&lt;%41\\u0041${a}{{b}}%s%%$$'."
+    "\u0001\u007f\u0085&amp;&lt;%41\\u0041${a}{{b}}%s%%$$'$c@d--1,000..."
 )
 
 #: Words that some servers take for no value.

@@ -19,6 +19,7 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
 from conformance.world.lane import Fixture
 from conformance.world.purposes import CREATED
+from conformance.world.samples import WESTERN
 from conformance.world.shapes import accepted_body, accepts
 
 #: Name of the probe that disables a plain beneficiary.
@@ -83,6 +84,7 @@ def _to_disable(at: Check, fixture: Fixture) -> dict[str, Beneficiary]:
     people = {_PLAIN: Beneficiary(at, fixture)}
     people["a changed beneficiary"] = changed = Beneficiary(at, fixture)
     changes = [*all_changed(fixture), {"note": "Changed", "first_name": "Grace"}]
+    changes = [changes[0] | {"note": WESTERN}, *changes]
     answer = changed.patch_any(changes, "a change before it is disabled")
     if answer.succeeded:
         changed.stated |= answer.call.document

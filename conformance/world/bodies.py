@@ -29,6 +29,7 @@ from conformance.world.samples import (
     LONGEST,
     OTHER_CURRENCIES,
     SIGNS,
+    WESTERN,
     Body,
     Changes,
     address,
@@ -176,7 +177,9 @@ CREATED_BODIES: Mapping[str, Mapping[str, Row]] = {
             {"address": parts.foreign_street},
         ),
         # The countries of address, telephone and payouts differ: none follows from another.
-        "an address abroad": _plainer({"address": parts.address_abroad}, {"country_code": "GB"}),
+        "an address abroad": _plainer(
+            {"address": parts.address_abroad}, {"country_code": "GB"}, {"note": _marked(WESTERN)}
+        ),
         "names with apostrophes": _apostrophes,
         "signs": _plainer(
             {"display_name": SIGNS, "note": SIGNS},
@@ -188,7 +191,9 @@ CREATED_BODIES: Mapping[str, Mapping[str, Row]] = {
     "createPayoutDestination": {
         "bank details without label": [{"label": MISSING}],
         "the default": [{"is_default": True}],
-        "pounds to Germany": _plainer({"is_default": False}, {"country": "DE", "currency": "GBP"}),
+        "pounds to Germany": _plainer(
+            {"is_default": False}, {"country": "DE", "currency": "GBP"}, {"label": _marked(WESTERN)}
+        ),
         "a savings account": parts.savings,
         "IBAN alone": parts.european,
         "a SWIFT code of eleven characters": parts.long_swift,
@@ -220,7 +225,7 @@ CREATED_BODIES: Mapping[str, Mapping[str, Row]] = {
     "createVirtualAccount": {
         # A server may want it where the currency is.
         "an address": [
-            {"address": address("state")},
+            *_plainer({"address": address("state")}, {"label": _marked(WESTERN)}),
             {"address": lambda sample: parts.address_abroad(sample, "state")},
         ],
         "another currency": _other_currencies("createVirtualAccount", address=address("state")),
@@ -231,7 +236,9 @@ CREATED_BODIES: Mapping[str, Mapping[str, Row]] = {
     "createWallet": {
         "another pair (2)": lambda fixture: fixture.lane.samples.wallets()[1:2],
         "another pair (3)": lambda fixture: fixture.lane.samples.wallets()[2:3],
-        "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
+        "a pair of another network": _plainer(
+            {"currency": "BTC", "network": "bitcoin"}, {"label": _marked(WESTERN)}
+        ),
         "a label with letters and signs": _plainer(
             {"label": _WITH_SIGNS}, {"currency": "USDC", "network": "ethereum"}
         ),

@@ -29,6 +29,9 @@ DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 #: Letters of several scripts that no Unicode normal form changes, and punctuation that HTML, SQL, shells,
 #: JSON and URLs escape.
 LETTERS = "Zo\u0436 \u540d\u524d \u0398\u03ad\u03c3\u03b7"
+
+#: Letters of Latin-1 alone: where an answer has no others, some servers write it in Latin-1.
+WESTERN = "\xc6r\xf8 Stra\xdfe"
 SIGNS = 'O\'Neil &  Co <b>"#1"</b> 50%20+1 \\ / ; {x}'
 
 #: LF, CR LF and a tab.

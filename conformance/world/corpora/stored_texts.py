@@ -47,6 +47,7 @@ STORED = (
     Value("a\u0001b\u0008c\u000bd\u001be\u001ff\u007fg\u0080h\u0085i\u009fj {word}.", "control characters"),
     Value("{word} &amp; &#39; &lt;b&gt; %41 \\n \\u0041 ${a} {{b}} <i> '' \\'.", "escapes and templates"),
     Value("true", "a boolean"),
+    Value("{word} Stra\xdfe \xe6\xf8\xfe.", "letters of Latin-1 alone"),
     *WORDS,
     Value("-", "a hyphen"),
     Value("conformance {word}", "small letters only"),

@@ -74,7 +74,6 @@ STORED = (
     Value("TRUE", "a boolean in capitals"),
     Value("{word} Inc.", "a full stop at its end"),
     Value("0x{digits}", "a hexadecimal number"),
-    Value("{word}, Ltd", "a comma"),
 )
 
 #: Texts longer than usual database columns, just below the maximum of a label (section 8).

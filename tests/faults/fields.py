@@ -17,7 +17,7 @@ from conformance.world.corpora.ids import INHERITED
 
 from .bodies import TYPES, apart, asks, fields, in_bodies, is_of_type, mending, required, types, unchecked
 from .catalogue import Call, Row, faults, refuse, seam, seams
-from .rows import always, refusing, says, skipping
+from .rows import always, each_of, refusing, says, skipping
 
 #: Fields with a maximum length.
 limited = fields(lambda field: field.max_length is not None)
@@ -50,6 +50,18 @@ faults["fields.enum"] |= {
         "check_enum",
         lambda self, ctx, field, value: field.name == self.value and value.startswith(field.choices),
         each=enumerated,
+    ),
+    "A value that is written otherwise is accepted, and shown as it came.": skipping(
+        "check_enum",
+        lambda self, ctx, field, value: (
+            field.name == self.value[0]
+            and value not in field.choices
+            and self.value[1](value) in field.choices
+        ),
+        each=each_of(
+            enumerated, {"with a line feed": lambda text: text.removesuffix("\n"), "in capitals": str.lower}
+        ),
+        also=("format.enum",),
     ),
     "The name of a member of all objects is accepted.": skipping(
         "check_enum",

@@ -181,6 +181,14 @@ def spaces_trimmed(self: Behaviour, usual: Usual, ctx: Context, field: Field, va
     return value.strip() if isinstance(value, str) else value
 
 
+@choice(seam="check_field")
+def listed_values_in_any_case(self: Behaviour, usual: Usual, ctx: Context, field: Field) -> None:
+    """Takes a listed value in any letter case, with white space around it, for the listed one."""
+    if field.choices and isinstance(text := ctx.body.get(field.name), str):
+        ctx.body = {**ctx.body, field.name: text.strip().lower()}
+    usual(ctx, field)
+
+
 @demand(seam="check_null")
 def no_nulls(self: Behaviour, ctx: Context, field: Field) -> object:
     """Refuses null in every field."""

@@ -41,8 +41,8 @@ from .variant import Variant
 #: Server: its choices.
 _CHOSEN = """
 reference:
-frameworks: ErrorsByField, CodesInAnyCase, CodesOfAnyLetters, spaces_trimmed, AnyAddress, always_ok,
-    masked_as_usual,
+frameworks: ErrorsByField, CodesInAnyCase, CodesOfAnyLetters, listed_values_in_any_case, spaces_trimmed,
+    AnyAddress, always_ok, masked_as_usual,
     uuid_ids, Milliseconds, NewestFirst, one_page_at_least, BroughtIntoRange, validates_first, AnyUuid,
     signed_timestamps, charset_declared, OddFiltersMatchNothing
 strict: no_unknown_fields, strict_json, json_declared, syntax_checked, no_nulls, AmountsInCents,

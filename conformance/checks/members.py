@@ -10,6 +10,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent
 from conformance.contract.operations import Operation
+from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
@@ -146,6 +147,27 @@ def look_for(
         return answer
 
     return at.eventually(look, shows, call.operation or "")
+
+
+def shows_changes(
+    at: Check,
+    rule: str,
+    reading: Call,
+    purpose: str,
+    state: Mapping[str, Any],
+    changes: Sequence[Exchange],
+    otherwise: Mapping[str, Any] | None = None,
+) -> bool:
+    """True if a read of a beneficiary shows the state that accepted changes gave it; else notes that it does
+    not, whatever else is judged, because of the change that should have made it so."""
+    look = look_for(at, reading, purpose, state)
+    if not (wrong := mismatches(look, state, otherwise=otherwise)):
+        return True
+    kind = "disable" if wrong[0] in TRAITS["disableBeneficiary"].sets else "update"
+    change = next(each for each in changes if each.operation == f"{kind}Beneficiary")
+    reason = f"{purpose} shows {wrong[0]} {show(look.get(wrong[0]))} without that, too"
+    at.unclear(rule, reason, change, cause=f"beneficiary.{kind}")
+    return False
 
 
 def went_back(later: Exchange, earlier: Exchange) -> bool:

@@ -12,12 +12,11 @@ from conformance.checks.check import Check, check
 from conformance.checks.hang_ups import RULE, UNDER_WAY, hang_up_and_ask, refused_for_its_key
 from conformance.checks.idempotent_requests import own_place, refused_for_key
 from conformance.checks.list_judging import judge_whole
-from conformance.checks.members import judge_members, look_for, mismatches
+from conformance.checks.members import judge_members, look_for, mismatches, shows_changes
 from conformance.checks.races import Rounds, balances, countable, counted, not_counted, undisturbed
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import show
 from conformance.judge.conservation import taken
 from conformance.judge.effects import EXACT, below_cents, sent_amount
 from conformance.judge.outcomes import Got, Unclear
@@ -201,10 +200,8 @@ def _judge_state(at: Check, look: Exchange, answer: Exchange) -> None:
     request = fixture.call(at.operation.id)
     if traits.changes and (done := at.send(request, "a request that is answered")).succeeded:
         read = call(traits.read_by, fixture.ids(at.operation.id))
-        usual = look_for(at, read, "the state after a request that is answered", traits.sets)
-        if wrong := mismatches(usual, traits.sets):
-            reason = f"{usual.purpose}: {wrong[0]} {show(usual.get(wrong[0]))}"
-            at.unclear(RULE, reason, done, cause="beneficiary.disable")
+        purpose = "the state after a request that is answered"
+        if not shows_changes(at, RULE, read, purpose, traits.sets, [done]):
             return
     judge_members(at, RULE, look, traits.sets, shown_by=[answer])
 

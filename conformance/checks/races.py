@@ -131,16 +131,18 @@ def balances(
 
 
 def counted(
-    at: Check, fixture: Fixture, spoilt: int, most: int, act: Callable[[Call], object]
+    at: Check, fixture: Fixture, spoilt: int, most: int, act: Callable[[Call], Exchange | None]
 ) -> tuple[Got, list[Exchange]] | None:
     """Counts the payments that `act` makes of one request by what the next one of the same amount moves:
-    what was got (see `_moved_by_more`), and the reads of the balances. None where `act` returns nothing, as
-    it made none. Others may pay before; beside them, the balances would not show what the request takes."""
+    what was got (see `_moved_by_more`), and the reads of the balances. `act` returns an exchange of the
+    request that was accepted, perhaps one to another payee; None where it made no payment. Others may pay
+    before; beside them, the balances would not show what the request takes."""
     request = countable(at, fixture, spoilt)
     with undisturbed(at, spoilt):
         looks = [balances(at, fixture)]
-        if not act(request):
+        if (paid := act(request)) is None:
             return None
+        request = paid.call
         looks.append(balances(at, fixture, looks[-1], request))
         looks.append(balances(at, fixture, looks[-1], _one_more(at, fixture, request)))
     return _moved_by_more(at, looks, request, most), looks

@@ -26,7 +26,7 @@ from conformance.world.calls import call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import listed_customer
 from conformance.world.lane import Fixture
-from conformance.world.purposes import CREATED
+from conformance.world.purposes import CREATED, names_account
 from conformance.world.samples import marker
 
 #: Simultaneous reads: they find one stale process of three with a probability of 0.91, 1 - (2/3) ** 6.
@@ -186,9 +186,17 @@ def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
 
 
 def _made(at: Check, purpose: str) -> Exchange:
-    """A new resource: among others or, where their place takes no more, elsewhere."""
-    answer = at.send(created_in(at.lane, at.operation.id).call(at.operation.id), purpose)
-    return answer if answer.succeeded else at.accept(at.valid(fresh=True), purpose)
+    """A new resource: among others or, where their place takes no more, elsewhere, in the end in an account
+    without funds, or of the other customer."""
+    operation = at.operation.id
+    for place in (created_in(at.lane, operation), at.account(fresh=True)):
+        if (answer := at.send(place.call(operation), purpose)).succeeded:
+            return answer
+    if names_account(operation):
+        elsewhere = at.lane.account(fresh=True, operation=operation)
+    else:
+        elsewhere = listed_customer(at.lane)
+    return at.accept(elsewhere.call(operation), purpose)
 
 
 def _stale(name: str, earlier: Exchange, first: Exchange, second: Exchange) -> bool:

@@ -121,20 +121,19 @@ class Fixture:
     @once
     def account(self) -> Exchange:
         """The exchange that created the account: of one that a check left if it may be `vacant`, or where the
-        server refuses to create one, which may be for their number."""
+        server refuses to create one, which may be for their number. Those with wallets come first but for a
+        `shared` one, in which checks may create wallets."""
         vacant, create = self.lane.common.vacant, "createAccount"
         openings = [call(create, {"customer_id": each}, self.body(create)) for each in self._customers]
         places = [(self.client.organization.name, opening.path) for opening in openings]
 
-        def left() -> Exchange | None:
-            return vacant.take(places, beside_wallets=self._beside_wallets)
-
-        opened = left() if self._vacant else None
+        wallets = self._beside_wallets
+        opened = vacant.take(places, beside_wallets=wallets and not self._shared) if self._vacant else None
         while opened is None:
             try:
                 opened = self.lane.accept(self.client, openings[0], "an account to work in")
             except Inconclusive:
-                if len(openings) == 1 and (opened := left()) is None:
+                if len(openings) == 1 and (opened := vacant.take(places, beside_wallets=wallets)) is None:
                     raise
                 openings.pop(0)
         vacant.occupy(opened, shared=self._shared)

@@ -12,6 +12,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import Check, CheckDefinition
 from conformance.checks.running import IN_VAIN, run_check
+from conformance.checks.side_effects import anew
 from conformance.checks.test_accepted import SIGNS
 from conformance.contract.json_text import all_texts
 from conformance.judge.cells import Cell
@@ -85,6 +86,7 @@ def test_where_a_customer_may_have_no_more_accounts_those_of_the_other_one_do() 
         ("test_balances.test_balances_are_of_the_account", "getAccountBalances"),
         ("test_idempotency.test_replay", "createAccount"),
         ("test_accepted.test_sound_bodies_are_accepted", "createAccount"),
+        ("test_late.test_timestamps_tell_the_time", "createAccount"),
     ):
         for cell in judged(lane, check, operation):
             assert cell.verdict in (Verdict.PASSED, Verdict.OBSERVED), cell.summary
@@ -94,8 +96,21 @@ def test_where_an_account_may_pay_no_more_another_one_does() -> None:
     lane = run_on(compose(DailyLimit))
     while lane.send(lane.client(), lane.account(PAYOUTS).call("createPayout"), "one more").succeeded:
         pass
-    for check in ("test_idempotency_keys.test_valid_keys", "test_signed_bodies.test_chunked_body"):
+    for check in (
+        "test_idempotency_keys.test_valid_keys",
+        "test_signed_bodies.test_chunked_body",
+        "test_late.test_timestamps_tell_the_time",
+    ):
         assert {cell.verdict for cell in judged(lane, check, "createPayout")} == {Verdict.PASSED}
+
+
+def test_a_payee_paid_too_often_is_left_for_another() -> None:
+    lane = run_on(compose(few_payouts_to_one))
+    payout = lane.account(PAYOUTS).call("createPayout")
+    while lane.send(lane.client(), anew(lane, [payout])[0], "one more").succeeded:
+        pass
+    cells = judged(lane, "test_hang_ups.test_caller_hangs_up", "createPayout")
+    assert {cell.verdict for cell in cells} == {Verdict.PASSED}
 
 
 def test_accounts_with_wallets_are_taken_before_empty_ones_where_wallets_do_not_matter() -> None:

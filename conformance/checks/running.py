@@ -57,13 +57,12 @@ def steps_of(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[
         again, more = yield from _steps(check, operation, alone)
         lane.include(alone)
         sent += more
-        # A violation counts wherever it shows.
-        better |= {
-            cell.key: cell
-            for cell in again
-            if cell.violations or (cell.key in hindered and cell.verdict is not Verdict.INCONCLUSIVE)
-        }
-        if better.keys() >= hindered:
+        # A violation counts wherever it shows; elsewhere only what was seen whole does, of money too.
+        left = hindered - better.keys()
+        judged = [cell for cell in again if cell.key in left and cell.verdict is not Verdict.INCONCLUSIVE]
+        whole = [cell for cell in judged if target == lane.target or not cell.beside]
+        better |= {cell.key: cell for cell in (*whole, *(each for each in again if each.violations))}
+        if better.keys() >= hindered or any(map(_spoilt, [*gaps, *again])):
             break
     vain[operation] = 0 if any(key in better for key in hindered) else vain[operation] + 1
     return [cell if cell.violations else better.get(cell.key, cell) for cell in cells], sent
@@ -82,12 +81,17 @@ def _hindered(lane: Lane, cell: Cell) -> bool:
     broken rule is behind it."""
     if cell.verdict is not Verdict.INCONCLUSIVE or not cell.unclear or cell.unclear[0].cause:
         return False
-    if any(why.remedy == UNDISTURBED for why in cell.unclear):
+    if _spoilt(cell):
         return cell.operation in lane.common.in_parts
     exchanges = map(lane.exchange, cell.exchanges)
     return any(
         each.throttled or (each.refused and not each.refused_authentication) for each in exchanges if each
     )
+
+
+def _spoilt(cell: Cell) -> bool:
+    """True if others moved balances at which a check looked."""
+    return any(why.remedy == UNDISTURBED for why in cell.unclear)
 
 
 def _steps(check: CheckDefinition, operation: str, lane: Lane) -> Steps[tuple[list[Cell], list[Exchange]]]:

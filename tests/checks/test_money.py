@@ -25,10 +25,12 @@ from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
 from conformance.world.lag import LONGEST
 from conformance.world.lane import Lane
+from conformance.world.purposes import PAYOUTS
 from conformance.world.samples import Samples
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
 from tests.variants.choice import compose, times
+from tests.variants.demands import DailyLimit
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay, balances_settle
 from tests.variants.payments import reserved_on_approval
@@ -305,6 +307,17 @@ def test_what_no_digit_tells_from_what_others_pay_is_inconclusive(
     for each in (behaviour(), compose(mistake, behaviour)):
         cell = judged(run_on(each), name, rule=rule)
         assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, UNDISTURBED)
+
+
+@pytest.mark.parametrize(("name", "rule", "mistake"), AMONG_OTHERS)
+def test_what_a_payer_without_balances_does_not_show_is_not_passed(
+    name: str, rule: str, mistake: type[Behaviour]
+) -> None:
+    run = run_on(compose(mistake, DailyLimit))
+    run.samples.amount = lambda operation: "2.50"  # type: ignore[method-assign]
+    while run.send(run.client(), run.account(PAYOUTS).call("createPayout"), "one more").succeeded:
+        pass
+    assert judged(run, name, rule=rule).verdict is not Verdict.PASSED
 
 
 # ---------------------------------------------------------------------- balances of an account

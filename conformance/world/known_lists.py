@@ -249,7 +249,9 @@ def _growing_list(lane: Lane, operation: str) -> KnownList:
 def _large_list(lane: Lane, operation: str, count: int) -> KnownList:
     accepts(lane, OPERATIONS[operation].filled_by)
     known = _new_list(lane.account(fresh=True, operation=operation), operation)
-    known.fill(elements(known.fixture, known.create, plain=True), count)
+    # A beneficiary shows its destinations as well, of all kinds.
+    embedded = OPERATIONS[operation].resource == "payout_destination"
+    known.fill(elements(known.fixture, known.create, plain=not embedded), count)
     known.settle()
     return known
 

@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from conformance._text import as_json
+from conformance._text import as_json, shared_prefix
 from conformance.contract import timestamps
 from conformance.contract.fields import INSTANTS, UNIQUE
 from conformance.contract.operations import response_problems, response_schema
@@ -71,16 +71,26 @@ def differences(
     return [pair for pair in pairs if not same(*pair[1:]) and not alike(operation, *pair)]
 
 
+#: Minimum number of characters in which long texts are alike, and of these that are shown before the rest.
+_ALIKE, _BEFORE = 150, 20
+
+
 def first_difference(name: str, got: Any, expected: Any) -> tuple[str, Any, Any]:
-    """The name, as a path, and the values of the first part that differs in two values of a member."""
+    """The name, as a path, and the values of the first part that differs in two values of a member; of long
+    texts the ends that differ."""
     parts: list[tuple[str, Any, Any]] = []
     if isinstance(got, Mapping) and isinstance(expected, Mapping):
         parts = [(f"{name}.{each}", got.get(each, MISSING), value) for each, value in expected.items()]
     elif isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
         parts = [(f"{name}.{at}", *pair) for at, pair in enumerate(zip(got, expected, strict=True))]
     different = (part for part in parts if not same(*part[1:]))
-    part = next(different, None)
-    return first_difference(*part) if part else (name, got, expected)
+    if part := next(different, None):
+        return first_difference(*part)
+    texts = isinstance(got, str) and isinstance(expected, str)
+    if not texts or (alike := shared_prefix(got, expected)) < _ALIKE:
+        return name, got, expected
+    begin = alike - _BEFORE
+    return f"{name} from character {alike + 1} on", f"…{got[begin:]}", f"…{expected[begin:]}"
 
 
 def same_instant(got: Any, expected: Any) -> bool:

@@ -40,9 +40,11 @@ def beside(violation: Violation, exchanges: Exchanges) -> dict[str, Any] | None:
     measure = _measure(violation, exchanges, wrong) if wrong else None
     relation = "which it is measured by"
     if together := raced(violation, exchanges):
-        (measure, wrong), relation = together[:2], "which was sent at the same time"
+        measure, wrong = together[:2]
     if wrong is None or measure is None:
         return None
+    if wrong.raced and wrong.raced == measure.raced:
+        relation = "which was sent at the same time"
     if measure.target == wrong.target:
         measure, wrong = sorted((measure, wrong), key=_when)
     parts: list[dict[str, Any]] = []

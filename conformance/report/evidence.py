@@ -74,7 +74,8 @@ def parted(expected: str, got: str) -> str:
     that is seen, and of other values."""
     value = expected[expected.find('"') :] if '"' in expected and got.startswith('"') else ""
     alike = shared_prefix(value, got)
-    if min(len(value), len(got)) < LONG or not alike:
+    # One that begins with an ellipsis is shown from the difference on.
+    if min(len(value), len(got)) < LONG or not alike or value.startswith('"…'):
         return ""
     part = slice(max(0, alike - 10), alike + 20)
     return f"from character {alike} on: …{value[part]}… was expected, …{got[part]}… came"

@@ -53,6 +53,10 @@ def test_simultaneous_requests_are_all_described_and_side_by_side() -> None:
     pair = beside(violation, ledger.exchanges)
     assert pair is not None
     assert (pair["numbers"], pair["relation"]) == ([1, 2], "which was sent at the same time")
+    same_member, violation = race_of(b'{"note": "x"}', b'{"note": "y"}')
+    judged_alone = Violation("only one of them", "both are", (1, 2))
+    pair = beside(judged_alone, same_member.exchanges)
+    assert pair is not None and pair["relation"] == "which was sent at the same time"
     alike, violation = race_of(b"{}", b"{}")
     assert probe(violation, alike.exchanges)[0] == (
         "PATCH updateBeneficiary: a beneficiary changed twice at once; "
@@ -76,6 +80,7 @@ def test_where_long_texts_begin_to_differ_is_said() -> None:
         'from character 61 on: …aaaaaaaaaa:b"… was expected, …aaaaaaaaaab"… came'
     )
     assert parted('a text: name "a:b"', '"ab"') == ""
+    assert parted(f'a text: name from character 200 on "…{text}:b"', f'"…{text}b"') == ""
     assert parted(f'a text: name "{text}:b"', f"no such member, {text}") == ""
     cell = judged("create.echo", "createAccount", Verdict.FAILED, expected=f'name "{text}"', got=f'"{text}b"')
     [shown] = facts_of(whole_run(None, cell))
@@ -87,6 +92,11 @@ def test_of_an_object_the_first_part_that_differs_is_said() -> None:
     changes: list[tuple[dict[str, Any], str, str]] = [
         ({"region": "N"}, 'a read: address.region "NY"', '"N"'),
         ({"lines": [{"at": 1}, {}]}, "a read: address.lines.1.at 2", "no such member"),
+        (
+            {"line": "1 Main Street " * 29 + "1 Main"},
+            'a read: address.line from character 413 on "…1 Main Street 1 Main Street "',
+            '"…1 Main Street 1 Main"',
+        ),
     ]
     for change, expected, got in changes:
         body = to_json({"address": {**address, **change}})

@@ -88,7 +88,8 @@ def unusable(exchange: Exchange, *, documented: bool = True) -> Unclear | None:
         return None
     if exchange.status is None or exchange.status >= 500:
         cause = "" if exchange.unsent else "http.no-server-error"
-        return Unclear(f"{probe} was answered {exchange.described()}", cause)
+        verb = "got" if exchange.status is None else "was answered"
+        return Unclear(f"{probe} {verb} {exchange.described()}", cause)
     return None
 
 

@@ -76,6 +76,12 @@ def test_an_answer_holds_or_does_not_or_says_nothing(judgement: Judgement, got: 
         )
 
 
+@pytest.mark.parametrize(("status", "reason"), [(None, "it got no answer ("), (500, "it was answered 500 ")])
+def test_what_has_no_answer_was_not_answered(status: int | None, reason: str) -> None:
+    why = outcomes.unusable(exchange(1, status=status, purpose="it"))
+    assert why is not None and why.reason.startswith(reason)
+
+
 def test_the_decisive_exchange_comes_first() -> None:
     first, again = exchange(1, b"{}", 201), exchange(2, b"{}", 200)
     assert outcomes.same_answer("x", first, again)[2:] == (again, first)

@@ -170,7 +170,8 @@ def _judge_walks(at: Check, reading: PageReading, earlier: PageReading) -> None:
             at.expect("list.stable", *paging.same_order(sentence, first.pages, done.pages))
         # Walks of smaller pages may be cut, by a total that is too great as well.
         if not first.cut and (first.whole or not any(walk.cut for walk in reading.walks)):
-            judge_totals(at, "list.walk", done.pages, len(known), what)
+            of = f"{what} of a list that shows {count(len(known), 'element')}"
+            judge_totals(at, "list.walk", done.pages, len(known), of)
     for size, number, exchange in reading.samples:
         what = f"page {number} of size {size}"
         page = usable_page(at, "list.walk", exchange, what)

@@ -23,8 +23,9 @@ from conformance.report.terminal import summary
 from conformance.world.lane import Lane
 from tests.support.report_samples import document, judged, whole_run
 from tests.support.runs import run_on
-from tests.variants.choice import with_members
+from tests.variants.choice import compose, with_members
 from tests.variants.hurry import hurried
+from tests.variants.replicas import GetsFromReplica
 
 
 class Forgets(Behaviour):
@@ -91,7 +92,7 @@ def test_what_is_forgotten_in_a_run_is_found_at_its_end_in_any_lane(behaviour: A
 
 @pytest.mark.parametrize("operation", ["getBeneficiary", "getVirtualAccount"])
 def test_what_is_read_otherwise_once_it_is_old_is_found_at_the_end_of_a_run(operation: str) -> None:
-    check, run = load_checks()["test_late.test_reads_at_the_end"], run_on(Archives())
+    check, run = load_checks()["test_late.test_reads_at_the_end"], run_on(compose(Archives, GetsFromReplica))
     with hurried():
         cells = [run_check(check, operation, run)[0]]
         time.sleep(41)

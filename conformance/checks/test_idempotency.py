@@ -206,6 +206,8 @@ def test_after_refusal(at: Check) -> None:
     at.record(rule, answer)
     if answer.succeeded:
         at.same(REPLAY, answer, at.send(valid, "a request again whose key had been refused before"))
+    elif not answer.throttled:
+        at.not_applicable(REPLAY, "the key of a refused request is refused with a valid body")
 
 
 # ---------------------------------------------------------------------- other organizations

@@ -46,11 +46,14 @@ def test_amounts_have_no_exponent(at: Check) -> None:
     """Very small and large amounts, and one with a trailing zero, are shown as plain decimals if accepted."""
     operation = at.operation.id
     fixture = created_in(at.lane, operation)
-    at.accept(fixture.call(operation), "the sample's amount")
+    answers = [at.accept(fixture.call(operation), "the sample's amount")]
     for amount in TELLING_AMOUNTS:
-        answer = at.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
+        answers.append(
+            at.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
+        )
+    for answer in answers:
         if answer.succeeded:
-            what = f"an amount of {amount}: shown as a plain decimal"
+            what = f"{answer.purpose}: shown as a plain decimal"
             at.expect("format.money", *outcomes.documented(what, "format.money", operation, [answer]))
 
 

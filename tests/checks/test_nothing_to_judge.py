@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from conformance.checks import load_checks, plan
 from conformance.checks.members import FUNDED
 from conformance.checks.running import run_check
+from conformance.contract.fields import Field
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
@@ -19,6 +21,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from tests.support.runs import judged, run_on
 from tests.variants.answers import short_list_items
+from tests.variants.authentication import refusals_remembered
 from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried
 
@@ -101,6 +104,43 @@ def test_absent_optional_values_are_not_applicable(
             run.target = replace(run.target, primary=replace(run.target.primary, funded_account_id=None))
         cell = judged(run, plan({rule}, {operation})).cell(rule, operation)
     assert cell.verdict is Verdict.NOT_APPLICABLE
+
+
+class FromOneToAThousand(Behaviour):
+    """Takes no very small amount and no large one."""
+
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
+        super().check_amount(ctx, field, value)
+        if not 1 <= Decimal(value) <= 1000:
+            raise self.invalid(ctx, field, "out_of_range", "must be from 1 to 1000")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "check", "cell", "verdict"),
+    [
+        pytest.param(
+            FromOneToAThousand(),
+            "test_payouts.test_amounts_have_no_exponent",
+            ("format.money", "createPayout"),
+            Verdict.PASSED,
+            id="amounts from 1 to 1000",
+        ),
+        pytest.param(
+            refusals_remembered(),
+            "test_idempotency.test_after_refusal",
+            ("idempotency.replay", "createVirtualAccount"),
+            Verdict.NOT_APPLICABLE,
+            id="keys of refusals stay used",
+        ),
+    ],
+)
+def test_a_choice_leaves_no_check_open_that_runs_alone(
+    behaviour: Behaviour, check: str, cell: tuple[str, str], verdict: Verdict
+) -> None:
+    """As in a quick run, where no other check judges the rule."""
+    with hurried():
+        cells = run_check(load_checks()[check], cell[1], run_on(behaviour))[0]
+    assert {each.key: each.verdict for each in cells}[cell] is verdict
 
 
 def test_without_a_second_organization_the_first_is_judged() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,15 +49,15 @@ _WALKED_SIZE = 3
 
 @check("list.start-date", "list.filters-combine", "list.complete")
 def test_start_date(at: Check) -> None:
-    """Sends as start_date the `created` of elements, a moment after it, whole seconds and distant dates:
-    exactly the elements created at or after it come back."""
+    """Sends as start_date the `created` of elements, also with zeros behind it, a moment after it, whole
+    seconds and distant dates: exactly the elements created at or after it come back."""
     _judge_dates(at, "list.start-date", "start_date")
 
 
 @check("list.end-date", "list.filters-combine", "list.complete")
 def test_end_date(at: Check) -> None:
-    """Sends as end_date the `created` of elements, a moment after it, whole seconds and distant dates:
-    exactly the elements created before it come back."""
+    """Sends as end_date the `created` of elements, also with zeros behind it, a moment after it, whole
+    seconds and distant dates: exactly the elements created before it come back."""
     _judge_dates(at, "list.end-date", "end_date")
 
 
@@ -88,6 +89,10 @@ def _judge_dates(at: Check, rule: str, name: str) -> None:
     lists = Filtered(at)
     for what, text in dates(lists.elements):
         lists.probe(rule, [(name, text)], f"{name} {what}")
+    for item in lists.in_time[len(lists.in_time) // 2 :][:1]:
+        # Read as a number of milliseconds it is minutes; a server may take no more digits than it shows.
+        longer = re.sub(r"(\.[0-9]+)?Z$", lambda found: f"{found[1] or '.'}000Z", str(item["created"]))
+        lists.probe(rule, [(name, longer)], f"{name} with zeros behind its fraction", refusable=True)
 
 
 # ---------------------------------------------------------------------- status and currency

@@ -71,6 +71,11 @@ ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
 }
 
 
+def _counting_microseconds(self: Any, read: Condition, text: str) -> Condition:
+    digits = re.search(r"\.([0-9]+)", text)
+    return read if digits is None else read._replace(value=read.value // SECOND * SECOND + int(digits[1]))
+
+
 _OFFSET = re.compile("([+-])([0-9]{2}):([0-9]{2})$")
 
 
@@ -130,6 +135,9 @@ for name, which, article, kinds, holds in (
             name,
             lambda self, read, text: read._replace(value=(read.value + self.value) // 1000 * 1000),
             each={"cut": 0, "rounded up": 999},
+        ),
+        f"The fraction of {name} is a number of microseconds, whatever its digits.": changes(
+            name, _counting_microseconds
         ),
         f"{name} is a microsecond off.": changes(
             name,

@@ -178,6 +178,10 @@ ALIKE: Mapping[str, Callable[[str], str]] = {
     "with an underscore in the place of a character": lambda known: (
         _sparse(known) and replaced(known, -3, "_")
     ),
+    # Both a regular expression and a pattern of GLOB and of key-value stores.
+    "with a pattern in the place of its last characters": lambda known: (
+        _sparse(known) and f"{known[:-3]}[^~]*"
+    ),
     "without its last character": lambda known: _sparse(known)[:-1],
     "without its prefix": lambda known: _sparse(known)[max(1, len(known) - len(known.rpartition("_")[2])) :],
     "with a soft hyphen behind it": lambda known: f"{known}\N{SOFT HYPHEN}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -79,6 +80,13 @@ def _collated(text: str) -> str:
     return "".join(sign for sign in normalize("NFKD", text.lower()) if category(sign) not in ("Mn", "Cf"))
 
 
+def _matches(pattern: str, known: str) -> bool:
+    try:
+        return re.fullmatch(pattern, known) is not None
+    except re.error:
+        return False
+
+
 #: Kind -> form in which ids are looked up.
 FORMS: dict[str, Form] = {
     "its beginning": like(lambda sent, known: known.startswith(sent)),
@@ -86,6 +94,7 @@ FORMS: dict[str, Form] = {
     "more behind it": like(lambda sent, known: sent.startswith(known)),
     "without its prefix": like(lambda sent, known: known.partition("_")[2] == sent),
     "in any letter case": like(lambda sent, known: sent.lower() == known.lower()),
+    "as a pattern": like(_matches),
     "by a collation": like(lambda sent, known: _collated(sent) == _collated(known)),
     "a space behind it": read(lambda text: text.rstrip(" ")),
     "a space before it": read(lambda text: text.removeprefix(" ")),

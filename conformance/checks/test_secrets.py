@@ -50,7 +50,9 @@ def new_vault(at: Check) -> Vault:
     """A new account with a destination of each kind that the server accepts. Raises Inconclusive if it
     refuses the sample."""
     run = at.lane
-    fixture = run.account(fresh=True)
+    # Only that of a beneficiary to be disabled is no other operation's.
+    own = at.operation.id if at.operation.traits.disables else ""
+    fixture = run.account(fresh=True, operation=own)
     created = [fixture.destination]
     wallet, bank = run.samples.wallet_destinations()[0], fixture.bank_account()
     # A server may mask only the numbers of the destination's type, or only addresses of one network.

@@ -192,7 +192,7 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     },
     "few accounts": {"unreached": tuple(OPERATIONS)},
     # Each account takes one wallet of a pair.
-    "a hundred accounts": {"unreached": ("createAccount", "createWallet", "listWallets")},
+    "a hundred accounts": {"unreached": ("createAccount", "createWallet")},
     "crowded customer": {"fill": crowded_customer},
     "crowded neighbour": {"fill": crowded_neighbour},
     "limited twice": {"wrap": networks.LimitedTwice, "unreached": tuple(OPERATIONS)},

@@ -24,15 +24,13 @@ from conformance.wire.messages import Exchange
 #: Minimum, first and maximum number of lanes.
 LEAST, FIRST, MOST = 1, 4, 48
 
-#: Latency, as a multiple of the lowest so far, below which lanes are added and above which they are removed.
-SOON, LATE = 1.4, 2.2
+#: Latency, as a multiple of the lowest so far, below which lanes are added, and above which they are removed
+#: if they gained nothing.
+SOON, LATER = 1.4, 1.25
 
-#: Latency, likewise, from which on lanes are removed if they gained nothing.
-LATER = 1.25
-
-#: What lanes gain, as a part of the most so far, below which they are removed; how fast that fades with each
-#: decision.
-LESS, FADING = 0.95, 0.98
+#: What lanes gain, as a part of what fewer have gained, below which none are added, and some removed; how
+#: fast the gain of other numbers fades with each decision.
+LESS, FADING = 0.95, 0.99
 
 #: Decisions for which none are added after some were removed, at first and at most: they double each time.
 REST, LONG_REST = 8, 64
@@ -82,20 +80,21 @@ class Pace:
         #: Operation -> lowest latency, and the latencies of its answers since the last sample.
         self._lowest: dict[str, float] = {}
         self._samples: defaultdict[str, list[float]] = defaultdict(list)
-        #: Of the answers since the last decision about lanes: latency as a multiple of the lowest, and the
-        #: lowest.
-        self._ratios: list[tuple[float, float]] = []
-        #: Number of lanes -> that multiple, as a mean of the last decisions. Where the machine is busy, it is
-        #: above 1 with any number.
+        #: Operation and latency of the answers since the last decision about lanes.
+        self._answers: list[tuple[str, float]] = []
+        #: Number of lanes -> latency as a multiple of the lowest, as a mean of the last decisions. Where the
+        #: machine is busy, it is above 1 with any number.
         self._usual: dict[int, float] = {}
+        #: Number of lanes -> what they gain, as a multiple of one, likewise; and the number of decisions.
+        self._gains: dict[int, float] = {}
+        self._decisions = Counter[int]()
         #: The time of the last decision; from when on, and processor time then, answers count for the next.
         self._decided, self._counted = self._clock(), (self._clock(), self._processor())
         self._settling = 0
         #: True until answers first came later.
         self._doubling = True
-        #: The most that lanes have gained, as a multiple of one, and how many did; decisions before the next
-        #: are added.
-        self._gain, self._best, self._rest, self._pauses = 0.0, 0, 0, REST
+        #: Decisions before the next lanes are added.
+        self._rest, self._pauses = 0, REST
         #: Why there are not more lanes, in words; empty if not known.
         self.reason = ""
 
@@ -211,49 +210,65 @@ class Pace:
             return
         samples = self._samples[operation]
         samples.append(latency)
-        lowest = self._lowest.get(operation, math.inf)
         if len(samples) == SAMPLE:
-            lowest = self._lowest[operation] = min(lowest, median(samples))
+            self._lowest[operation] = min(self._lowest.get(operation, math.inf), median(samples))
             samples.clear()
-        least = max(1e-6, min(latency, lowest))
-        self._ratios.append((latency / least, least))
-        if len(self._ratios) >= max(AT_LEAST, EACH * self.lanes):
+        self._answers.append((operation, latency))
+        if len(self._answers) >= max(AT_LEAST, EACH * self.lanes):
             self._decide(now)
 
     def _decide(self, now: float) -> None:
-        """Adds lanes, or removes some, by how many times later than at best answers come."""
-        self._ratios.sort()
-        work = list(accumulate(least for _, least in self._ratios))
-        # The median, as a machine that is busy delays some answers by much.
-        later = self._ratios[bisect_left(work, work[-1] / 2)][0]
-        self._ratios.clear()
-        usual = self._usual.get(self.lanes, later)
-        self._usual[self.lanes] = usual + (later - usual) / MEAN
-        later /= min(self._usual.values())
+        """Adds lanes, or removes some, by what they gain and how many times later than at best answers
+        come."""
+        number = self.lanes
+        later, work = self._measured()
         before, spent = self._counted
-        self._decided, self._counted = now, (now, self._processor())
+        self._counted = now, self._processor()
         seconds = max(now - before, 1e-6)
-        share, gained = (self._counted[1] - spent) / seconds, work[-1] / seconds
-        number, best, lanes = self.lanes, self._gain, self._best
-        if gained >= best:
-            self._gain, self._best = gained, number
-        else:
-            # What was best may be so no longer.
-            self._gain *= FADING
-        if number > lanes and (later > LATE or (later > LATER and gained < LESS * best)):
-            self.lanes = max(LEAST, lanes)
-        elif later > LATE:
-            self.lanes = max(LEAST, int(number * max(0.5, SOON / later)))
+        share, gained = (self._counted[1] - spent) / seconds, work / seconds
+        self._decisions[number] += 1
+        for values, value in ((self._usual, later), (self._gains, gained)):
+            usual = values.get(number, value)
+            values[number] = usual + (value - usual) / min(MEAN, self._decisions[number])
+        later = self._usual[number] / min(self._usual.values())
+        best = max(self._gains, key=lambda lanes: self._gains[lanes])
+        worse = number > best and self._gains[number] < LESS * self._gains[best]
+        if worse and later > LATER:
+            self.lanes = best
+        for lanes in self._gains.keys() - {number}:
+            # What was gained may be so no longer.
+            self._gains[lanes] *= FADING
         if self.lanes < number:
             self._doubling, self.reason = False, "more made answers later"
             self._rest, self._pauses = self._pauses, min(2 * self._pauses, LONG_REST)
         elif self._rest:
             self._rest -= 1
-        elif later < SOON and share < BUSY and self.lanes < min(MOST, self.at_once) and self._unlimited:
+        elif (
+            later < SOON
+            and not worse
+            and share < BUSY
+            and number < min(MOST, self.at_once)
+            and self._unlimited
+        ):
             self.lanes = min(MOST, number * 2 if self._doubling else number + 1)
             self.most = max(self.most, self.lanes)
             self.reason = "the most that a run has" if self.lanes == MOST else self.reason
         elif share >= BUSY:
             self.reason = "more would have taken more than a processor"
-        # The first answers are of requests beside fewer others.
-        self._settling = self.lanes if self.lanes != number else 0
+        if self.lanes != number:
+            # The first answers are of requests beside fewer others.
+            self._decided, self._settling = now, self.lanes
+
+    def _measured(self) -> tuple[float, float]:
+        """How many times later than at best answers came since the last decision, and the seconds that they
+        would have taken at best."""
+        first = {operation: median(samples) for operation, samples in self._samples.items() if samples}
+        lowest = first | self._lowest
+        ratios = sorted(
+            (max(1.0, latency / max(1e-6, lowest[operation])), lowest[operation])
+            for operation, latency in self._answers
+        )
+        self._answers.clear()
+        work = list(accumulate(least for _, least in ratios))
+        # The median, as a machine that is busy delays some answers by much.
+        return ratios[bisect_left(work, work[-1] / 2)][0], work[-1]

@@ -238,11 +238,16 @@ LIMITS = {
 }
 
 
+def best_by_hand(name: str, busy: bool) -> float:
+    """The seconds of a run with the number of lanes that is best."""
+    return min(Simulation(SERVERS[name](1), lanes, busy).run() for lanes in (1, 2, 4, 8, 16, 32))
+
+
 @pytest.mark.parametrize("busy", [False, True])
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_run_is_nearly_as_fast_as_with_the_best_number_of_lanes(name: str, busy: bool) -> None:
     """It finds the limits as well, and says which, in lines for the user."""
-    best = min(Simulation(SERVERS[name](1), lanes, busy).run() for lanes in (1, 2, 4, 8, 16, 32))
+    best = best_by_hand(name, busy)
     for seed in (1, 2, 3):
         chosen = Simulation(SERVERS[name](seed), busy=busy)
         seconds, refused = chosen.run(), chosen.pace.refused.total()
@@ -255,6 +260,22 @@ def test_a_run_is_nearly_as_fast_as_with_the_best_number_of_lanes(name: str, bus
             number = re.match(r"[\d.]*\d", said.partition(words)[2])
             assert number and least <= float(number[0]) <= most, text
         assert ("The server" in said) is (name in LIMITS), text
+
+
+@pytest.mark.parametrize("name", ["near", "cluster"])
+def test_lanes_stay_where_many_answers_wait(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "WAITS", 0.2)
+    monkeypatch.setitem(globals(), "LONG_WAIT", 0.05)
+    best = best_by_hand(name, busy=True)
+    for seed in (1, 2, 3):
+        assert Simulation(SERVERS[name](seed), busy=True).run() <= 1.25 * best
+
+
+@pytest.mark.parametrize(("seed", "busy"), [(6, False), (9, True)])
+def test_what_was_measured_first_with_a_number_of_lanes_is_no_measure(seed: int, busy: bool) -> None:
+    """The first answers with another number come sooner or later than all others."""
+    name = "slows down under load"
+    assert Simulation(SERVERS[name](seed), busy=busy).run() <= 1.25 * best_by_hand(name, busy)
 
 
 def test_requests_refused_whatever_the_pace_do_not_hold_others_up() -> None:

@@ -125,8 +125,11 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     def merge(self, other: Ledger) -> None:
         """Adds the ledger of another part of the run."""
         for cell in other.cells:
-            self.cell(*cell.key).add(cell)
-        self.exchanges |= other.exchanges
+            own = self.cell(*cell.key)
+            own.add(cell)
+            # Of a rule that held, only the first is shown.
+            for number in other.exchanges.keys() & {*own.exchanges, *own.proof}:
+                self.exchanges[number] = other.exchanges[number]
         for operation, row in other.latency.items():
             self.latency.setdefault(operation, Latency(operation)).merge(row)
         self.created += other.created

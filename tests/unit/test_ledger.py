@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from conformance.judge.cells import EVERY_RESPONSE, VIOLATIONS, Cell, Violation
+from conformance.judge.exchanges import ExchangeRecord, exchange_record
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable
+from conformance.target.redaction import Redactor
 from tests.support.report_samples import exchange
 
 OPEN, REQUIRED = "http.success-status", "list.walk"
@@ -19,6 +21,10 @@ OPEN, REQUIRED = "http.success-status", "list.walk"
 
 def cell(rule: str = REQUIRED, **changes: Any) -> Cell:
     return Cell(rule, "createAccount" if rule == OPEN else "listWallets", **changes)
+
+
+def record(number: int) -> ExchangeRecord:
+    return exchange_record(exchange(number), Redactor(None))
 
 
 SENTENCE = "a walk: a refusal (4xx)"
@@ -149,3 +155,13 @@ def test_parts_add_up_in_any_order(seed: int) -> None:
     assert sorted(violation.got for violation in passive.violations) == ["1", "3"]
     assert passive.checks == [EVERY_RESPONSE] and passive.summary.endswith(" (9 of 50 responses)")
     assert ledger.latency["createAccount"].exchanges == 5
+
+
+def test_only_exchanges_that_cells_name_are_kept() -> None:
+    ledger = Ledger()
+    for number, violations in ((1, []), (2, []), (3, [Violation("a walk", "404", (3, 4))])):
+        part = Ledger()
+        part.add(cell(judged=1, proof=[number], violations=violations).concluded(f"test_x.test_{number}"))
+        part.exchanges = {each: record(each) for each in (number, number + 1)}
+        ledger.merge(part)
+    assert [*ledger.exchanges] == [1, 3, 4]

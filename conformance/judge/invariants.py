@@ -323,14 +323,15 @@ class Invariants:
 
     def _secrets_hidden(self, exchange: Exchange) -> None:
         text, broken, maker = _text(exchange), "", 0
+        known = self._hidden.known(exchange)
         if secret := next((secret for secret in self._secrets if secret in text), ""):
             broken = f"a signing secret{place_of(exchange, secret)}"
-        elif self._hidden.known(exchange):
+        elif known:
             name, maker = self._hidden.revealed(exchange, text)
             broken = f"the full {name}" if name else ""
         expected = "no signing secret and no full number of a payout destination"
         self._judge("secrets.hidden", exchange, broken, expected, maker)
-        if exchange.refused and not broken and self._hidden.known(exchange):
+        if exchange.refused and not broken and known:
             name, maker = self._hidden.revealed_in_part(exchange, text)
             broken = f"a refusal that shows most of the {name} of a payout destination" if name else ""
             expected = "at least six characters and a third of each number hidden"

@@ -11,7 +11,7 @@ from conformance.contract.fields import HOLDING, NAMING
 from conformance.contract.operations import match, response_problems
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import same_account, sent_document, show
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 
 #: What is expected of every answer.
 NOTHING_OF_OTHERS = "nothing of another customer, account or organization than the path names"
@@ -46,11 +46,10 @@ class Isolation:
         if route is None or elsewhere:
             return "", 0
         ids = route[1]
-        asked = f"{unquote(call.target)} {sent_document(call)}"
         for pointer, value in _named(exchange.document):
             name = pointer.rpartition("/")[2]
-            whose = "" if value in asked else self._another(name, value, exchange.organization, ids)
-            if whose and not _malformed(exchange, pointer):
+            whose = self._another(name, value, exchange.organization, ids)
+            if whose and not _asked(call, value) and not _malformed(exchange, pointer):
                 owner = self._owners.get(value)
                 return f"{name} {show(value)}, of another {whose}", owner.exchange if owner else 0
         self._remember(exchange, ids)
@@ -77,6 +76,11 @@ class Isolation:
         first = self._owners.setdefault(identifier, owner)
         if first is not None and first[:2] != owner[:2]:
             self._owners[identifier] = None
+
+
+def _asked(call: Call, value: str) -> bool:
+    """True if a request names a value in its target or its body."""
+    return value in f"{unquote(call.target)} {sent_document(call)}"
 
 
 def _malformed(exchange: Exchange, pointer: str) -> bool:

@@ -256,6 +256,7 @@ faults["http.no-server-error"] |= {
                     seconds_since_1970=r"_date=\d{10}(&|$)",
                     hour_24="_date=[^&]*T24",
                     month_13=r"_date=\d{4}-13-",
+                    no_regular_expression=r"(status|statuses|currency)=(\(|%28)",
                     unknown_status="status(?!.*=(active|suspended|disabled|inactive))",
                 ),
             ),

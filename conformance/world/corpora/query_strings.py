@@ -28,6 +28,7 @@ QUERIES = (
     Value("page=%D9%A3", "an Arabic-Indic digit", checked=True),
     Value("page=&size=", "empty values", checked=True),
     Value("&&==&?", "separators only", checked=True),
+    Value("currency=%28&status=%28&statuses=%28", "no regular expressions", checked=True),
     Value("x=" + "y" * 3500, "long", checked=True),
     Value("", "an empty query after the question mark"),
     Value("&", "one separator"),

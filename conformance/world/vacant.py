@@ -81,7 +81,7 @@ class VacantAccounts:
         while beside_wallets and (left := _first(self._with_wallets, places)) is not None:
             # Checks that create further wallets there leave it again, beside whoever takes it now.
             self._shared.add(str(left.get("id")))
-            if self._created.within[str(left.get("id"))] <= _UNIQUE:
+            if self._created.within.get(str(left.get("id")), set()) <= _UNIQUE:
                 return left
         return _first(self._left, places)
 

@@ -50,7 +50,7 @@ class Lane(Sender):
             fixture = Fixture(self, account_id=primary.funded_account_id)
         else:
             purpose = SHARED if purpose.funded else purpose
-            only = operation if fresh else purpose.operation
+            own, only = operation or purpose.operation, operation if fresh else purpose.operation
             fixture = Fixture(
                 self,
                 "primary" if owner == "cousin" else owner,
@@ -59,7 +59,7 @@ class Lane(Sender):
                 restyle=with_marks if purpose.marked else None,
                 business=purpose.business or (purpose.marked and owner == "secondary"),
                 vacant=not purpose.marked,
-                beside_wallets=beside_wallets(only) if only else purpose.beside_wallets,
+                beside_wallets=beside_wallets(own) if own else purpose.beside_wallets,
                 shared=not fresh,
                 anywhere=names_account(only),
             )

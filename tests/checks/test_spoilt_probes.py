@@ -244,6 +244,46 @@ def test_what_was_not_answered_passes_nothing(
     assert judged.verdict is Verdict.INCONCLUSIVE, judged.summary
 
 
+class GatewayTooEarly(InProcessTransport):
+    """Makes a destination whose create, and each repetition of it, a gateway answers with 504."""
+
+    #: Which of all creates of destinations it is.
+    number: ClassVar[int]
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._keys: list[str] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = super().handle_request(request)
+        if request.method == "POST" and request.url.path.endswith("/payout-destinations"):
+            self._keys.append(request.headers.get("Idempotency-Key", ""))
+            if self._keys[-1] in self._keys[type(self).number :][:1]:
+                return httpx.Response(504)
+        return answer
+
+
+@pytest.mark.parametrize("number", [2, 60])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "",
+        "Only so many of the destinations are embedded",
+        "payout_destinations holds the destinations of all",
+    ],
+)
+def test_what_a_create_without_an_answer_made_may_show(
+    number: int, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GatewayTooEarly, "number", number, raising=False)
+    check = load_checks()["test_embedded_destinations.test_destinations_of_a_beneficiary"]
+    behaviour = faulty(sentence, "getBeneficiary") if sentence else None
+    with hurried():
+        cells, _ = run_check(check, "getBeneficiary", run_on(behaviour, GatewayTooEarly))
+    expected = Verdict.FAILED if sentence else Verdict.PASSED
+    assert {cell.verdict for cell in cells if cell.rule == "beneficiary.destinations"} == {expected}
+
+
 def test_a_refusal_of_fields_without_a_body_is_said_beside_the_pass() -> None:
     class NoBody(Behaviour):
         def finish(self, ctx: Context, response: Response) -> Response:

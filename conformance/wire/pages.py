@@ -337,9 +337,9 @@ class PageReading:
 
     @property
     def shows_all(self) -> bool:
-        """True if the pages show as many elements as the greatest total, or not all were read: an element may
-        be counted before it is listed."""
-        return self.walks[0].cut or self.count <= len(self.shown)
+        """True if each walk shows as many elements as the greatest total, or not all were read: an element
+        may be counted before it is listed, and so come between two walks."""
+        return self.walks[0].cut or all(done.cut or self.count <= len({*done.ids}) for done in self.walks)
 
     @property
     def in_order(self) -> bool:

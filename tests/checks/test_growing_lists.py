@@ -17,6 +17,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
+from conformance.wire.pages import MAX_SIZE
 from conformance.world.known_lists import small_list
 from conformance.world.lag import MOST_IN_VAIN
 from tests.faults.chosen import by_id
@@ -24,6 +25,7 @@ from tests.faults.harness import LossyTransport, catch
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import broken, judged, run_on
 from tests.variants.catalogue import VARIANTS
+from tests.variants.choice import insert
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OtherClients, accounts_furnished
 from tests.variants.surroundings import crowded_customer
@@ -195,3 +197,28 @@ def test_a_walk_waits_for_creates_under_way(after: int) -> None:
     with hurried():
         cells, _ = run_check(load_checks()["test_lists.test_walking_pages"], "listVirtualAccounts", run)
     assert broken(cells) == {}
+
+
+class CountedFirst(Behaviour):
+    """Adds an account before a list is read whole: counted at once, shown from the second walk on."""
+
+    hidden: bool | None = None
+
+    def count(self, ctx: Context, listing: Any) -> int:
+        if ctx.operation == "listAccounts" and ctx.customer is not None:
+            if self.hidden is None and listing.size == 1:
+                insert(self, ctx, "account", ctx.customer, name="of another client")
+                self.hidden = True
+            elif self.hidden and listing.size not in (1, MAX_SIZE):
+                self.hidden = False
+        return super().count(ctx, listing)
+
+    def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        records = super().fetch(ctx, listing, limit=limit, offset=offset)
+        return [each for each in records if not self.hidden or each.get("name") != "of another client"]
+
+
+@hurried()
+def test_an_account_that_is_counted_before_it_is_listed_is_missing_nowhere() -> None:
+    check = load_checks()["test_lists.test_walking_pages"]
+    assert broken(run_check(check, "listAccounts", run_on(CountedFirst()))[0]) == {}

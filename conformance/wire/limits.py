@@ -152,6 +152,9 @@ class Limit:
             self.rate, self.rate_refused = min(MARGIN * rate, self.allowed), rate
         elif learned and self.fallback:
             (self.rate, self.rate_refused), self.fallback = self.fallback, None
+        elif learned and self.waited:
+            # Nothing was answered since the last refusal, whatever the rate: the server is out of service.
+            pass
         elif learned:
             observed = self._recent(now)
             self.rate_refused = min(self.rate, observed) if observed > 1 else self.rate

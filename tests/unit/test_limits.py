@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.wire.limits import Limit, announced
+from conformance.wire.limits import GUESS, Limit, announced
 from tests.support.answers import Answer
 
 
@@ -156,3 +156,12 @@ def test_a_refusal_beside_a_request_whose_caller_hung_up_lowers_no_limit() -> No
     for answer, end in ((gone, 100.0), (refused, 100.02), (taken, 100.1)):
         limit.ended(answer, end - answer.elapsed, end)  # type: ignore[arg-type]
     assert limit.at_once == 2 and limit.at_once_refused > 2
+
+
+def test_an_outage_does_not_lower_a_rate_with_each_request_that_asks_for_its_end() -> None:
+    limit, refused = Limit(), Answer("listWallets", 0.01, True, {"retry-after": "1"}, 503)
+    for second in range(5):
+        now = 100.0 + 1.1 * second
+        limit.begin(1)
+        limit.ended(refused, now, now + 0.01)  # type: ignore[arg-type]
+    assert limit.rate == 0.95 * GUESS

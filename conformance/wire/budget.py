@@ -71,7 +71,8 @@ class Budget:
             return Turn(self.stop(self.over))
         with self._lock:
             self.admitted += number
-            if (end := time.time()) - begin > LONG:
+            # Behind a race, or for want of lanes, requests wait where nothing is limited, too.
+            if limit.known and (end := time.time()) - begin > LONG:
                 self._waits.append((begin, end))
         return Turn(self._ended, limit)
 

@@ -93,6 +93,11 @@ class Limit:
     #: Held by the first of those that wait for it, so that a race is not overtaken by single requests.
     line: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def known(self) -> bool:
+        """True if the server, or the user, limits requests."""
+        return bool(self.rate) or self.at_once < math.inf
+
     def reserve(self, number: int, now: float) -> float:
         """Reserves the sending of so many requests at once; returns when they are due."""
         self._raise(now)

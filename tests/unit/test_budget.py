@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import threading
 import time
@@ -79,6 +80,17 @@ def test_requests_keep_the_interval_of_the_rate(monkeypatch: pytest.MonkeyPatch)
     assert budget.waits() == []
     Budget().take("")
     assert len(waits) == 3
+
+
+@pytest.mark.parametrize(("rate", "noted"), [(0.0, 0), (100.0, 1)])
+def test_a_wait_where_nothing_is_limited_is_none_for_a_limit(
+    rate: float, noted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request waits behind a race of another lane, too."""
+    monkeypatch.setattr(time, "time", itertools.count(1000.0).__next__)
+    budget = Budget(pace=Pace(rate, lanes=2))
+    budget.take("createPayout")
+    assert len(budget.waits()) == noted
 
 
 # --------------------------------------------------------------------------- time

@@ -252,6 +252,7 @@ class Worker:
                 for exchange in exchanges:
                     invariants.unanswered(exchange)
             elif self.scope.reports(NO_ANSWER, operation, True):
+                self.lane.evidence += exchanges
                 yield Cell(
                     NO_ANSWER, operation, unclear=[overdue(exchanges)], checks=[EVERY_RESPONSE]
                 ).decide()

@@ -102,12 +102,17 @@ class Starved(httpx.BaseTransport):
 CHECKS = ["test_hostile.test_hostile_headers", "test_resources.test_answers_have_the_documented_form"]
 
 
-def cells_of(name: str, late: int, workers: int) -> list[Cell]:
-    """The cells on answers to reads of balances, after one check and at the end."""
+def starved(late: int, workers: int) -> Worker:
     lane = run_on(transport=lambda server: Starved(server, late))
     worker = Worker(lane.target, index=0, settings=FuzzSettings(1, workers=workers))
     lane.invariants.overdue = worker.lane.invariants.overdue
     worker.lane = lane
+    return worker
+
+
+def cells_of(name: str, late: int, workers: int) -> list[Cell]:
+    """The cells on answers to reads of balances, after one check and at the end."""
+    worker = starved(late, workers)
     cells, _ = worker.run_check(load_checks()[name], "getAccountBalances")
     ledgers = [worker.ledger(cells), worker.totals()]
     key = (NO_ANSWER, "getAccountBalances")
@@ -127,6 +132,16 @@ def test_a_starved_server_is_not_blamed_for_time_outs_of_several_lanes(check: st
 @pytest.mark.parametrize(("late", "workers"), [(2, 1), (1000, 4)])
 def test_a_server_that_does_not_answer_a_request_alone_is_blamed(check: str, late: int, workers: int) -> None:
     assert any(cell.violations for cell in cells_of(check, late, workers))
+
+
+def test_requests_that_were_out_of_time_stay_as_evidence() -> None:
+    worker, whole = starved(late=6, workers=4), Ledger()
+    for name in (CHECKS[1], "test_balances.test_balances_are_of_the_account"):
+        whole.merge(worker.ledger(worker.run_check(load_checks()[name], "getAccountBalances")[0]))
+    gc.collect()
+    whole.merge(worker.totals())
+    [cell] = [each for each in whole.cells if each.key == (NO_ANSWER, "getAccountBalances")]
+    assert len(cell.exchanges) > 1 and {*cell.exchanges} <= whole.exchanges.keys()
 
 
 BUILT = ("createAccount", "listAccounts")

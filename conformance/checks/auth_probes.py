@@ -18,7 +18,7 @@ from conformance.judge.waits import AGE
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import parameters
 from conformance.world.purposes import AUTHENTICATION, UNTOUCHED
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 #: Seconds for which nonces are remembered and timestamps accepted (section 8); the same less a margin.
 WINDOW, REMEMBERED = 300, 240

@@ -21,8 +21,8 @@ from conformance.world.lane import Fixture
 from conformance.world.other_values import other_value
 from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
-from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body
 
 #: Consecutive reads that must show a change: each process of a server may have a cache of its own.

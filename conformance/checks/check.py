@@ -34,7 +34,7 @@ from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.creations import place
 from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import SHARED, Purpose, purpose_of
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 R = TypeVar("R")
 

@@ -47,7 +47,7 @@ from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.world.calls import quoted, renewed, unknown_like
 from conformance.world.case import FRESH, Case, call_of
 from conformance.world.lane import Fixture
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Engine")

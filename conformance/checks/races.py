@@ -20,7 +20,7 @@ from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import renewed
 from conformance.world.lane import Fixture
 from conformance.world.payments import moves_after, takes_parts
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 #: Maximum number of spoilt rounds that another one follows.
 MOST_SPOILT = 8

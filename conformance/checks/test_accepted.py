@@ -19,8 +19,8 @@ from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import call, renewed
 from conformance.world.creations import created_in
 from conformance.world.lane import Fixture
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
-from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepted_body, accepts, with_all_texts
 
 RULE = "fields.accepts-valid"

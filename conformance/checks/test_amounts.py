@@ -23,8 +23,8 @@ from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
 from conformance.world.lane import Fixture
+from conformance.world.refused_samples import SAMPLE_REMEDIES
 from conformance.world.samples import Body
-from conformance.world.sender import SAMPLE_REMEDIES
 from conformance.world.text_turns import Place, turns
 
 #: The known funds divided by this are the greatest amount to send.

@@ -13,7 +13,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.lane import Fixture
 from conformance.world.purposes import PAYOUTS
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 #: Reads of two accounts whose balances others may change in between.
 LOOKS = 2

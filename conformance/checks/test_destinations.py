@@ -24,8 +24,8 @@ from conformance.world.creations import created_in, creations
 from conformance.world.lane import Fixture
 from conformance.world.other_values import other_last, other_value
 from conformance.world.purposes import CREATED
+from conformance.world.refused_samples import SAMPLE_REMEDIES, refusal_of_valid
 from conformance.world.samples import Body
-from conformance.world.sender import SAMPLE_REMEDIES, refusal_of_valid
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 
 CREATE = "createPayoutDestination"

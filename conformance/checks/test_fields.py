@@ -39,7 +39,7 @@ from conformance.world.corpora.wrong_values import (
     wrong_optional_types,
     wrong_types,
 )
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.shapes import by_shape
 
 #: Fields that another field's value may require, each with a valid value.

@@ -23,7 +23,7 @@ from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.purposes import AUTHENTICATION, HOSTILE, PAYOUTS
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.shapes import accepted_body, accepts, with_all_texts
 
 SURVIVES = "http.no-server-error"

@@ -28,8 +28,9 @@ from conformance.world.calls import renewed
 from conformance.world.corpora.stored_texts import PRECISE
 from conformance.world.creations import creations
 from conformance.world.lane import Fixture
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import LINES, SIGNS, Body
-from conformance.world.sender import REPLAYS, refusal_of_valid
+from conformance.world.sender import REPLAYS
 from conformance.world.text_turns import filled
 
 REPLAY, ISOLATION = "idempotency.replay", "idempotency.other-organization"

@@ -54,7 +54,7 @@ from conformance.world.known_lists import KnownList, account_with_wallets
 from conformance.world.lane import Fixture
 from conformance.world.list_elements import SMALL
 from conformance.world.purposes import PAYOUTS
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 

@@ -21,7 +21,7 @@ from conformance.wire.pages import page_of
 from conformance.world.calls import parameters, renewed
 from conformance.world.corpora import headers, values
 from conformance.world.purposes import PAYOUTS
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 RULE = "http.negotiation"
 

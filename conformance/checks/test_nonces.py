@@ -26,7 +26,7 @@ from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.calls import parameters, unknown_like
 from conformance.world.purposes import AUTHENTICATION
-from conformance.world.sender import refusal_of_valid
+from conformance.world.refused_samples import refusal_of_valid
 
 RULE = "auth.nonce-replay"
 

@@ -26,8 +26,8 @@ from conformance.world.calls import call, identifier, unknown_like
 from conformance.world.creations import created_in
 from conformance.world.lane import Fixture
 from conformance.world.purposes import CREATED
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body, marker
-from conformance.world.sender import refusal_of_valid
 
 #: Rule of what is sent on create.
 RULE = "create.server-owned"

@@ -32,8 +32,8 @@ from conformance.world.lane import Fixture, Restyle
 from conformance.world.parts import abroad
 from conformance.world.payments import PayoutRounds
 from conformance.world.purposes import PAYOUTS
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
-from conformance.world.sender import refusal_of_valid
 
 ONE_CURRENCY = "payout.one-currency"
 

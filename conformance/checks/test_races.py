@@ -27,8 +27,9 @@ from conformance.world.calls import call, identifier
 from conformance.world.creations import creations
 from conformance.world.lane import Fixture
 from conformance.world.other_values import other_end
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import marker
-from conformance.world.sender import REPLAYS, refusal_of_valid
+from conformance.world.sender import REPLAYS
 
 #: Simultaneous requests in a round, and rounds.
 NONCES, KEYS, WALLETS = 12, 10, 12

@@ -36,8 +36,8 @@ from conformance.world.calls import call
 from conformance.world.lane import Fixture
 from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
-from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 
 

@@ -32,7 +32,7 @@ from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
 from conformance.world.case import FRESH, Case, call_of
 from conformance.world.lane import Lane
-from conformance.world.sender import SAMPLE_REMEDIES
+from conformance.world.refused_samples import SAMPLE_REMEDIES
 
 KEY_ACCEPTED = "idempotency.key-accepted"
 

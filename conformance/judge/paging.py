@@ -16,16 +16,7 @@ from conformance.judge.comparison import objects, show
 from conformance.judge.outcomes import Got, Judgement, Unclear, unusable
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import (
-    DEFAULT_SIZE,
-    MAX_SIZE,
-    MOST_PAGES,
-    Page,
-    Walk,
-    page_of,
-    pages_of,
-    repeated,
-)
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, MOST_PAGES, Page, Walk, page_of, pages_of, repeated
 
 #: What helps where a list is too long.
 SHORTER = (

@@ -25,8 +25,8 @@ from conformance.world.habits import prepopulated
 from conformance.world.lane import Fixture, Lane
 from conformance.world.list_elements import LARGE, SMALL, Element, elements
 from conformance.world.purposes import CREATED, LISTS, purpose_of
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
-from conformance.world.sender import refusal_of_valid
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import label_texts
 

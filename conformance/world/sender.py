@@ -21,7 +21,7 @@ from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Retry, TimeoutPolicy
-from conformance.wire.client import SLOWER, Client, Racer, race
+from conformance.wire.client import Client, Racer, race
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.transport import Transport
@@ -30,20 +30,8 @@ from conformance.world.calls import quoted, renewed
 from conformance.world.common import Common
 from conformance.world.lag import MOST_IN_VAIN, exists
 from conformance.world.payers import Payers
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Samples
-
-#: Operation -> members of the target file that can remedy a refused sample.
-SAMPLE_REMEDIES = {
-    "createAccount": "[samples.account]",
-    "createBeneficiary": "[samples.beneficiary]",
-    "createPayoutDestination": "[samples.payout_destination.bank_account] or "
-    "[samples.payout_destination.wallet]",
-    "createPayout": "[primary] funded_account_id, beneficiary_id with payout_destination_id, "
-    "[samples.payout], or [features] payouts = false",
-    "createVirtualAccount": "[samples.virtual_account]",
-    "createWallet": "[samples.wallet] pairs",
-    "createPayin": "[samples.payin], or [features] payins = false",
-}
 
 #: What `Lag` calls the replays of all operations.
 REPLAYS = "replays"
@@ -378,35 +366,3 @@ def _in_progress(exchange: Exchange) -> bool:
     """True for a refusal that may say that an earlier request with the key is not committed yet."""
     used = exchange.call.idempotency_key is not None and exchange.error_code != "idempotency_key_conflict"
     return used and exchange.status in (409, 425)
-
-
-def refusal_of_valid(exchange: Exchange) -> Inconclusive:
-    """The Inconclusive for a valid request that was refused, with its cause or remedy."""
-    operation = exchange.operation
-    cause = remedy = ""
-    if exchange.unsent:
-        remedy = "Start the server again."
-    elif exchange.status is None or (exchange.status >= 500 and not exchange.throttled):
-        cause = "http.no-server-error"
-    elif exchange.throttled:
-        remedy = SLOWER
-    elif exchange.refused_authentication:
-        cause = "auth.accepts-valid"
-    elif exchange.succeeded:
-        cause = "http.success-json"
-    elif exchange.status in (405, 501):
-        remedy = f"If the server does not have {operation} yet, write it first."
-    elif exchange.status == 404:
-        remedy = (
-            "If what it names takes longer to be found, say so in the target file: [limits] shows_within."
-        )
-    elif operation in SAMPLE_REMEDIES:
-        remedy = (
-            "If the server takes only so many, raise that limit, or judge a part at a time (--operation). If "
-            "it is right to refuse this one, say in the target file what it accepts: "
-            f"{SAMPLE_REMEDIES[operation]}."
-        )
-    elif traits_of(operation).changes:
-        remedy = "If a job of the server disables new beneficiaries, switch it off for the run."
-    reason = f"the valid {operation} was answered {exchange.explained()}"
-    return Inconclusive(Unclear(reason, cause, remedy), exchange)

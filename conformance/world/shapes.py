@@ -18,8 +18,8 @@ from conformance.world.cache import once_for_all_lanes
 from conformance.world.calls import call
 from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import purpose_of
+from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import BUSINESS, Body
-from conformance.world.sender import refusal_of_valid
 
 #: operationId -> the shapes in which all fields of the sample apply, too.
 SHAPES: Mapping[str, tuple[str, ...]] = {

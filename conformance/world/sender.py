@@ -26,7 +26,7 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.transport import Transport
 from conformance.world.cache import Cache
-from conformance.world.calls import quoted, renewed
+from conformance.world.calls import renewed
 from conformance.world.common import Common
 from conformance.world.lag import MOST_IN_VAIN, exists
 from conformance.world.payers import Payers
@@ -39,8 +39,8 @@ REPLAYS = "replays"
 #: Remedy where the budget of requests is spent.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
 
-#: Part of a path that moves money.
-_PAYING = re.compile("/pay(out|in)s")
+#: Parts of paths that move money, and that add to a customer's accounts.
+_PAYING, _ADDING = re.compile("/pay(out|in)s"), re.compile("/customers/[^/]*/accounts$")
 
 #: Statuses of a refusal of a body for an id that is not known yet.
 _UNKNOWN_IN_BODY = (400, 409, 422)
@@ -95,9 +95,6 @@ class Sender:
         self.payers = Payers("" if transport else target.base_url)
         #: Whoever adds to a list that others add to, too: a customer's accounts.
         self.adders = Payers("" if transport else target.base_url, "adding")
-        listed = target.primary.other_customer_id or target.primary.customer_id
-        #: End of the path by which accounts are added to the list that is judged.
-        self._listed = f"/customers/{quoted(listed)}/accounts"
         self.clock = ServerClock()
         #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
@@ -131,7 +128,7 @@ class Sender:
         other = type(self)(target, self._transport, common=self.common.renewed(target))
         other.retry, other.pause, other.clock = self.retry, self.pause, self.clock
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
-        other._keys, other.adders, other._listed = self._keys, self.adders, self._listed
+        other._keys, other.adders = self._keys, self.adders
         return other
 
     def include(self, other: Sender) -> None:
@@ -320,7 +317,7 @@ class Sender:
         with contextlib.ExitStack() as stack:
             if any(map(_PAYING.search, posts)):
                 stack.enter_context(self.payers.share())
-            if any(path.endswith(self._listed) for path in posts):
+            if any(map(_ADDING.search, posts)):
                 stack.enter_context(self.adders.share())
             yield
 

@@ -19,9 +19,9 @@ from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
+from conformance.reference.refusals import Refusal
 from tests.support.runs import judged, run_on
 from tests.variants.answers import short_list_items
-from tests.variants.authentication import refusals_remembered
 from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried
 
@@ -115,6 +115,21 @@ class FromOneToAThousand(Behaviour):
             raise self.invalid(ctx, field, "out_of_range", "must be from 1 to 1000")
 
 
+class RefusalsStored(Behaviour):
+    """Stores refusals; another body with the key of one is answered with a status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status
+
+    def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
+        return refusal.kind != "idempotency_key_conflict"
+
+    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
+        conflict = refusal.kind == "idempotency_key_conflict"
+        return self.status if conflict else super().refusal_status(ctx, refusal)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "check", "cell", "verdict"),
     [
@@ -125,12 +140,19 @@ class FromOneToAThousand(Behaviour):
             Verdict.PASSED,
             id="amounts from 1 to 1000",
         ),
-        pytest.param(
-            refusals_remembered(),
-            "test_idempotency.test_after_refusal",
-            ("idempotency.replay", "createVirtualAccount"),
-            Verdict.NOT_APPLICABLE,
-            id="keys of refusals stay used",
+        *(
+            pytest.param(
+                RefusalsStored(status),
+                "test_idempotency.test_after_refusal",
+                ("idempotency.replay", "createVirtualAccount"),
+                verdict,
+                id=what,
+            )
+            for what, status, verdict in (
+                ("keys of refusals stay used", 409, Verdict.PASSED),
+                ("keys of refusals fail", 500, Verdict.INCONCLUSIVE),
+                ("keys of refusals are denied access", 401, Verdict.INCONCLUSIVE),
+            )
         ),
     ],
 )

@@ -92,7 +92,23 @@ def _judge_dates(at: Check, rule: str, name: str) -> None:
     for item in lists.in_time[len(lists.in_time) // 2 :][:1]:
         # Read as a number of milliseconds it is minutes; a server may take no more digits than it shows.
         longer = re.sub(r"(\.[0-9]+)?Z$", lambda found: f"{found[1] or '.'}000Z", str(item["created"]))
-        lists.probe(rule, [(name, longer)], f"{name} with zeros behind its fraction", refusable=True)
+        filters, what = [(name, longer)], f"{name} with zeros behind its fraction"
+        exchange = lists.send(filters, what)
+        if exchange.refused or _passed_over(lists, filters, exchange):
+            at.unclear(rule, f"{what}, was refused or ignored", exchange, choice=True)
+        else:
+            lists.judge(rule, filters, exchange, what)
+
+
+def _passed_over(lists: Filtered, filters: Parameters, answer: Exchange) -> bool:
+    """True if a server ignores a date with such a fraction, as it may what it cannot read: one that keeps no
+    elements keeps some as well. An end_date that is read as a later instant keeps all of them, too."""
+    if page_of(answer) is None or lists.shows(filters, answer):
+        return False
+    ((name, text),) = filters
+    distant = {"start_date": FAR_FUTURE, "end_date": FAR_PAST}[name][:19] + text[19:]
+    control = lists.send([(name, distant)], f"{name} far away, with as many digits")
+    return _effect(lists, control) != "no elements"
 
 
 # ---------------------------------------------------------------------- status and currency

@@ -148,7 +148,7 @@ without chunked bodies: ReadsNoChunks
 alike in all answers: like_all_answers
 pages not found: pages_beyond_not_found, canonical_integers
 Go: fractions_trimmed, members_in_any_order
-dotnet: ticks, members_of_odd_types, cookies_and_tags, verified_when_paid
+dotnet: ticks, long_fractions_passed_over, members_of_odd_types, cookies_and_tags, verified_when_paid
 PHP: slashes_escaped, destinations_disabled_too, few_people_in_an_account
 under review: reviewed_after_change
 few payouts to one: few_payouts_to_one

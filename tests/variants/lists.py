@@ -155,6 +155,15 @@ def dates_in_utc(self: Behaviour, ctx: Context, query: Mapping[str, list[str]], 
     return "T" in text and not text.endswith("Z")
 
 
+@choice(seam="date")
+def long_fractions_passed_over(
+    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]], name: str
+) -> int | None:
+    """Ignores a filter date whose fraction has more than seven digits, as .NET reads no more."""
+    text = self.parameter(ctx, query, name) or ""
+    return None if re.search(r"\.[0-9]{8}", text) else usual(ctx, query, name)
+
+
 @demand("list.odd-filters", seam="end_date_condition", kind="invalid_parameter")
 def periods_checked(self: Behaviour, ctx: Context, query: Mapping[str, list[str]]) -> object:
     """Refuses a date range that is empty or reversed."""

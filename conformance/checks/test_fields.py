@@ -6,7 +6,8 @@ value for a field is enough."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -44,9 +45,6 @@ from conformance.world.shapes import by_shape
 
 #: Fields that another field's value may require, each with a valid value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}
-
-#: Value of a field that a valid body lacks, to make one of another type from.
-_STANDING_IN = "1"
 
 
 @field_table("fields.required", lambda field: field.required)
@@ -129,7 +127,8 @@ def test_optional_field_of_another_type(engine: DefectiveBodies, fields: Fields)
         # snapshot, as it creates resources.
         called_for = (field for field in request_fields(engine.operation) if field.name in _CALLED_FOR)
         fields = [*fields, *(field for field in called_for if _shown(engine, field.name))]
-    kinds = ((field, wrong_optional_types(field, engine.good(field.name, _STANDING_IN))) for field in fields)
+    # Of a field that the valid body lacks, made from "1".
+    kinds = ((field, wrong_optional_types(field, engine.good(field.name, "1"))) for field in fields)
     return (case for field, wrong in kinds for case in engine.wrong("fields.optional-type", field, wrong))
 
 
@@ -220,28 +219,29 @@ def test_value_written_otherwise(at: Check) -> None:
     for shape, fields in by_shape(written).items():
         invalid = DefectiveBodies(at, shape)
         for field in _of_fiat(invalid, fields):
-            usual = (*field.choices, {"country": "US"}.get(field.code, "USD"))
+            usual = field.choices or ({"country": "US"}.get(field.code, "USD"),)
+            form = ("a listed value", usual.__contains__) if field.choices else ("letters", str.isalpha)
             value = invalid.valid().get(field.name) or usual[0]
             rule = f"fields.{field.code}-code" if field.code else "fields.enum"
             for way, text in {"with a line feed": f"{value}\n", "in capitals": value.upper()}.items():
                 if text != value:
                     answer = at.send(_call(at, invalid, {field.name: text}), f"{field.name} {way}")
-                    _judge_taken(invalid, rule, answer, field)
+                    _judge_taken(invalid, rule, answer, field.name, *form)
 
 
-def _judge_taken(invalid: DefectiveBodies, rule: str, answer: Exchange, field: Field) -> None:
-    """Judges that a text written otherwise is refused, or shown as listed, of letters, or not longer."""
-    value, most = answer.get(field.name) if answer.succeeded else None, field.max_length
+def _judge_taken(
+    invalid: DefectiveBodies, rule: str, answer: Exchange, name: str, form: str, fits: Callable[[str], object]
+) -> None:
+    """Judges that a text written otherwise is refused, or shown in a form that it then `fits`."""
+    value = answer.get(name) if answer.succeeded else None
     if invalid.stop and not answer.succeeded:
         return invalid.unclear(rule, answer.purpose, answer)
     if why := memberless(answer):
         return invalid.at.unclear(rule, why, answer)
-    text, shown_as = isinstance(value, str), str(value)
-    form = "a listed value" if field.choices else f"{most} characters at most" if most else "letters"
-    fits = value in field.choices if field.choices else len(shown_as) <= most if most else shown_as.isalpha()
-    lost = "" if value is None or (text and fits) else show(value)
-    judgement = f"{field.name} of {form}, or a refusal", lost, answer
-    invalid.at.expect(rule, *unless_malformed(judgement, *[(answer, field.name)][text:]), member=field.name)
+    text = isinstance(value, str)
+    lost = "" if value is None or (text and fits(value)) else show(value)
+    judgement = f"{name} of {form}, or a refusal", lost, answer
+    invalid.at.expect(rule, *unless_malformed(judgement, *[(answer, name)][text:]), member=name)
 
 
 #: Rules whose rows have examples of what they exclude.
@@ -279,10 +279,6 @@ def test_currency_of_the_other_kind(engine: DefectiveBodies) -> Iterator[Case]:
 
 
 # ---------------------------------------------------------------------- lengths
-
-
-#: Length of a short text, in letters.
-SHORT = 8
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
 _ASTRAL = "\U0001d49c"
@@ -327,7 +323,9 @@ def test_longer_by_spaces(at: Check) -> None:
         for field in fields:
             changes = {field.name: plain(field) + "  "}
             answer = at.send(_call(at, invalid, changes), f"{field.name} of the maximum and two spaces")
-            _judge_taken(invalid, "fields.max-length", answer, field)
+            most = field.max_length
+            form, fits = f"{most} characters at most", re.compile(f"(?s).{{0,{most}}}").fullmatch
+            _judge_taken(invalid, "fields.max-length", answer, field.name, form, fits)
 
 
 def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str) -> None:
@@ -359,7 +357,7 @@ def _judge_longest(at: Check, invalid: DefectiveBodies, field: Field, value: str
         if field.short:
             # Of a short text a server may have a list, or a form of its own.
             return
-        short = send(letters(SHORT)) if not value.isascii() else None
+        short = send(letters(8)) if not value.isascii() else None
         if short is not None and at.usable(scripts, short) and not at.accepted(scripts, short):
             answer = send(plain(field))
     elif answer.succeeded and not value.isascii():

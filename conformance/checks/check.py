@@ -126,10 +126,18 @@ class Check:
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, **about: Any) -> bool:
+    def expect(
+        self,
+        rule: str,
+        expected: str,
+        got: Got,
+        *exchanges: Exchange,
+        demand: Demand | None = None,
+        member: str = "",
+    ) -> bool:
         """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
-        the decisive one first (`about`: see `Cell.expect`); True if it holds."""
-        return self.cells[rule].expect(expected, got, *exchanges, **about)
+        the decisive one first (see `Cell.expect`); True if it holds."""
+        return self.cells[rule].expect(expected, got, *exchanges, demand=demand, member=member)
 
     def refused(
         self,

@@ -27,7 +27,7 @@ from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import TURN, FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.invariants import Invariants
-from conformance.judge.outcomes import Got, Unclear
+from conformance.judge.outcomes import Demand, Got, Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
 from conformance.world.lane import Lane
@@ -117,10 +117,19 @@ class Examples(Check):
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, **about: Any) -> bool:
+    def expect(
+        self,
+        rule: str,
+        expected: str,
+        got: Got,
+        *exchanges: Exchange,
+        demand: Demand | None = None,
+        member: str = "",
+    ) -> bool:
         """Judges exchanges by a rule on the operation; what is unclear shows nothing. Raises Broken for a
         violation."""
-        return self.judge(rule, self.operation.id, expected, got, *exchanges, **about)
+        own = self.operation.id
+        return self.judge(rule, own, expected, got, *exchanges, demand=demand, member=member)
 
     def unclear(self, *what: Any, **more: Any) -> None:
         """Nothing: other examples judge the rule."""
@@ -128,7 +137,14 @@ class Examples(Check):
     not_exercised = unclear
 
     def judge(
-        self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange, **about: Any
+        self,
+        rule: str,
+        operation: str,
+        expected: str,
+        got: Got,
+        *exchanges: Exchange,
+        demand: Demand | None = None,
+        member: str = "",
     ) -> bool:
         """Judges exchanges by a rule on an operation, as `expect` does."""
         if isinstance(got, Unclear) or operation not in RULES[rule].operations:
@@ -137,7 +153,7 @@ class Examples(Check):
         if got:
             cell.violations.clear()
             self._failed[rule, operation] = self.exchanges
-        if not cell.expect(expected, got, *exchanges, **about):
+        if not cell.expect(expected, got, *exchanges, demand=demand, member=member):
             raise broken(rule, operation)(cell.violations[0].sentence)
         return True
 

@@ -123,6 +123,19 @@ def test_accounts_with_wallets_are_taken_before_empty_ones_where_wallets_do_not_
         assert lane.account(fresh=True, operation="createWallet").account_id != furnished.account_id
 
 
+@pytest.mark.parametrize("member", ["pending_payout", "available_balance"])
+def test_balances_are_looked_at_in_the_newest_account_though_checks_have_left_others(member: str) -> None:
+    last = f"What an account pays moves the balances of the one that its customer opened last: {member}"
+    lane = run_on(faulty(last, "getAccountBalances"))
+    opening = lane.account().account
+    place = opening.organization, opening.call.path
+    for check in ("test_second_wallet_of_a_pair", "test_same_pair_in_another_account"):
+        judged(lane, f"test_wallets.{check}", "createWallet")
+    cells = judged(lane, "test_balances.test_balances_are_of_the_account", "getAccountBalances")
+    assert [cell.verdict for cell in cells] == [Verdict.FAILED]
+    assert lane.common.vacant.take([place], beside_wallets=True), "else no check has left an account"
+
+
 def test_bursts_go_on_with_another_payee() -> None:
     lane = run_on(compose(few_payouts_to_one))
     cells = judged(lane, "test_races.test_many_bursts_with_one_key", "createPayout")

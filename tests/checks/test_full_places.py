@@ -20,13 +20,15 @@ from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.world.lane import Lane
-from conformance.world.purposes import LISTS, PAYOUTS, SIBLING_TENANT
+from conformance.world.purposes import CREATED, LISTS, PAYOUTS, SIBLING_TENANT
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.backends import few_payouts_to_one
 from tests.variants.choice import compose
 from tests.variants.demands import DailyLimit, SamePayoutOnce, few_of_each
+from tests.variants.hurry import hurried
 from tests.variants.networks import refusing
 from tests.variants.payments import FewAccounts
 
@@ -90,6 +92,34 @@ def test_where_a_customer_may_have_no_more_accounts_those_of_the_other_one_do() 
     ):
         for cell in judged(lane, check, operation):
             assert cell.verdict in (Verdict.PASSED, Verdict.OBSERVED), cell.summary
+
+
+class OneOfEach(Behaviour):
+    """Limits an account to one beneficiary and one virtual account."""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        limited = ctx.operation in ("createBeneficiary", "createVirtualAccount")
+        if limited and ctx.store.count(RECORD_KINDS[ctx.operation], self.parent(ctx)["id"]):
+            raise Refusal("invalid_field", "There is one.")
+
+
+@pytest.mark.parametrize("kind", ["Beneficiary", "VirtualAccount"])
+@pytest.mark.parametrize("ours", [True, False])
+def test_where_no_more_is_created_the_oldest_that_nobody_changed_is_read_at_the_end(
+    kind: str, ours: bool
+) -> None:
+    lane = run_on(OneOfEach())
+    changed, full = lane.account(), lane.account(CREATED)
+    lane.accept(changed.client, changed.call("updateBeneficiary", {"note": "changed"}), "a change")
+    only = lane.accept(full.client, full.call(f"create{kind}"), "the only one")
+    if not ours:
+        lane.accepted.remove(only)
+    with hurried():
+        (cell,) = judged(lane, "test_late.test_reads_at_the_end", f"get{kind}")
+    assert (cell.verdict is Verdict.PASSED) is ours
+    # Else what other checks have judged would not count.
+    assert not cell.unclear and (cell.no_occasion is None) is ours
 
 
 def test_where_an_account_may_pay_no_more_another_one_does() -> None:

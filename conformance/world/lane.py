@@ -42,15 +42,16 @@ class Lane(Sender):
 
         A `fresh` one has resources of its own in an account in which nothing is (for payouts: the funded one)
         and is not shared: one that a check has created and left, or a new one. `below`: the check works below
-        a beneficiary, so that the shared account will do. `operation`: only its requests are sent there:
-        where its path names an account, one of the organization's other customer will do, and where no new
-        one can be had and wallets are not what it is about, one in which a check has left some."""
+        a beneficiary, so that the shared account will do. `operation`: only its requests are sent to a fresh
+        one: where its path names an account, one of the organization's other customer will do, and where
+        wallets are not what it is about, one in which a check has left some."""
         primary = self.target.primary
         if purpose.funded and owner == "primary" and primary.funded_account_id is not None:
             fixture = Fixture(self, account_id=primary.funded_account_id)
         else:
             purpose = SHARED if purpose.funded else purpose
-            own, only = operation or purpose.operation, operation if fresh else purpose.operation
+            only = operation if fresh else purpose.operation
+            wallets = beside_wallets(only) if only else purpose.beside_wallets and not fresh
             fixture = Fixture(
                 self,
                 "primary" if owner == "cousin" else owner,
@@ -59,7 +60,7 @@ class Lane(Sender):
                 restyle=with_marks if purpose.marked else None,
                 business=purpose.business or (purpose.marked and owner == "secondary"),
                 vacant=not purpose.marked,
-                beside_wallets=beside_wallets(own) if own else purpose.beside_wallets,
+                beside_wallets=wallets,
                 shared=not fresh,
                 anywhere=names_account(only),
             )

@@ -14,8 +14,9 @@ class Purpose:
 
     `funded`: payouts draw on it; the target's funded account, where it names one. `marked`: random markers
     are in all its free texts. `business`: its beneficiary is one, where the server accepts that.
-    `beside_wallets`: wallets of earlier checks may be there. `common`: all lanes of a process share it, as no
-    check looks for changes of what is in it. `operation`: only requests of that operation are sent there."""
+    `beside_wallets`: where no new account can be had, one with wallets of earlier checks will do. `common`:
+    all lanes of a process share it, as no check looks for changes of what is in it. `operation`: only
+    requests of that operation are sent there, and decide whether wallets matter."""
 
     name: str
     funded: bool = False
@@ -31,7 +32,7 @@ class Purpose:
 
 
 #: Valid requests.
-SHARED = Purpose("shared")
+SHARED = Purpose("shared", beside_wallets=True)
 #: Payouts.
 PAYOUTS = Purpose("payouts", funded=True, common=True)
 #: Resources that other tenants ask for.
@@ -49,7 +50,7 @@ HOSTILE = Purpose("hostile", beside_wallets=True)
 INVALID_BODIES = Purpose("invalid bodies", beside_wallets=True)
 WITHOUT_WALLETS = Purpose("invalid bodies, without wallets")
 #: Requests that pass authentication, and those that must fail it where the operation has not succeeded.
-AUTHENTICATION = Purpose("authentication")
+AUTHENTICATION = Purpose("authentication", beside_wallets=True)
 UNTOUCHED = Purpose("authentication, untouched")
 
 

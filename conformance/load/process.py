@@ -30,6 +30,7 @@ from conformance.wire.pace import Pace
 from conformance.world.common import Common
 from conformance.world.created_resources import CreatedResources
 from conformance.world.lane import Lane
+from conformance.world.vacant import VacantAccounts
 
 #: Range of exchange numbers reserved for each process.
 NUMBERS = 10**9
@@ -97,7 +98,8 @@ class LoadProcess:
         clock with others."""
         self._admitted.wait()
         number, lane = next(self._numbers), self._first.alone()
-        lane.created = CreatedResources(self._first.created.known)
+        lane.created = lane.common.created = CreatedResources(self._first.created.known)
+        lane.common.vacant = VacantAccounts(lane.created)
         lane.retry = Retry(self.budget, self.target.limits.retry_seconds)
         lane.cache.put(MEMORY, self.memory)
         for organization in ("primary", "secondary") if self.target.secondary else ("primary",):

@@ -32,7 +32,7 @@ class VacantAccounts:
         self._created = created
         self._left: Places = {}
         self._with_wallets: Places = {}
-        #: Ids of those that are not left, or not again: several checks work in them.
+        #: Ids of those that are not left, or not again: several checks work in them, or may.
         self._shared: set[str] = set()
         #: Id -> the exchange that created an account which is in use, or was left.
         self._known: dict[str, Exchange] = {}
@@ -71,16 +71,14 @@ class VacantAccounts:
             or not self._created.within.get(identifier, set()) <= _UNIQUE
         ):
             return
-        left = self._with_wallets.setdefault(_place(opened), deque())
-        if opened not in left:
-            left.append(opened)
+        # Others that create further wallets there do not leave it again, beside whoever takes it.
+        self._shared.add(identifier)
+        self._with_wallets.setdefault(_place(opened), deque()).append(opened)
 
     def take(self, places: Sequence[Place], *, beside_wallets: bool) -> Exchange | None:
         """Returns the exchange that created an account in which nothing is, or wallets only if it may be
         `beside_wallets`, which then comes first; of these places the first before others, if one is left."""
         while beside_wallets and (left := _first(self._with_wallets, places)) is not None:
-            # Checks that create further wallets there leave it again, beside whoever takes it now.
-            self._shared.add(str(left.get("id")))
             if self._created.within.get(str(left.get("id")), set()) <= _UNIQUE:
                 return left
         return _first(self._left, places)

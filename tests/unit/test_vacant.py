@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
+from conformance.judge.verdicts import Inconclusive
+from conformance.load.process import LoadProcess
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
+from conformance.target.file import build
+from conformance.wire.messages import Exchange
+from conformance.world import vacant as module
+from conformance.world.calls import identifier, renewed
 from conformance.world.created_resources import CreatedResources
-from conformance.world.lane import Lane
+from conformance.world.lane import Fixture, Lane
+from conformance.world.purposes import AUTHENTICATION, LISTS, SHARED, Purpose
 from conformance.world.vacant import VacantAccounts
+from tests.support.runs import run_on
+from tests.variants.choice import compose
+from tests.variants.payments import FewAccounts
 
 
 def test_an_account_whose_resources_another_list_counts_is_taken(lane: Lane) -> None:
@@ -16,3 +30,58 @@ def test_an_account_whose_resources_another_list_counts_is_taken(lane: Lane) -> 
     vacant.leave([wallet])
     place = opened.organization, opened.call.path
     assert vacant.take([place], beside_wallets=True) is opened
+
+
+def test_an_account_is_left_once_though_two_lanes_work_in_it(
+    lane: Lane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixture = lane.account(fresh=True)
+    opened, wallet = fixture.account, fixture.create("createWallet")
+    vacant, place, first = lane.common.vacant, (opened.organization, opened.call.path), module._first
+    vacant.leave([wallet])
+
+    def meanwhile(*args: object) -> Exchange | None:
+        found = first(*args)  # type: ignore[arg-type]
+        # Another lane, before the account is noted as taken.
+        vacant.leave([wallet])
+        return found
+
+    monkeypatch.setattr(module, "_first", meanwhile)
+    assert vacant.take([place], beside_wallets=True) is opened
+    assert vacant.take([place], beside_wallets=True) is None
+
+
+@pytest.mark.parametrize(
+    ("purpose", "found"),
+    [(SHARED, True), (AUTHENTICATION, True), (LISTS, False)],
+    ids=lambda value: getattr(value, "name", ""),
+)
+@pytest.mark.parametrize("operation", ["", "createWallet", "createBeneficiary"])
+def test_whoever_asks_first_a_shared_account_is_of_the_same_kind(
+    purpose: Purpose, found: bool, operation: str
+) -> None:
+    lane = run_on(compose(FewAccounts))
+    fixture = lane.account(fresh=True)
+    lane.common.vacant.leave([fixture.create("createWallet")])
+    while lane.send(lane.client(), fixture.call("createAccount"), "one more").succeeded:
+        pass
+    shared = lane.account(purpose, operation=operation)
+    if found:
+        assert shared.account_id == fixture.account_id
+    else:
+        with pytest.raises(Inconclusive):
+            _ = shared.account_id
+
+
+def test_a_session_of_a_load_run_takes_no_account_in_which_something_is() -> None:
+    server, seeded = new_server()
+    with served(server, threads=True) as url:
+        process = LoadProcess(build(target_tables(seeded, url), "the server"))
+        process.limit(0)
+        lane = process.sessions[process.begin()]
+        client, opening = lane.client(), lane.account(fresh=True).account.call
+        account = lane.accept(client, renewed(opening), "an account that a check opens")
+        Fixture(lane, account_id=identifier(account)).create("createBeneficiary")
+        lane.common.vacant.leave([account])
+        assert lane.account(fresh=True).account_id != identifier(account)
+        assert lane.alone().created is lane.created

@@ -104,16 +104,28 @@ class Test(pytest.Item):
     def __init__(self, *, job: Job, **options: Any) -> None:
         super().__init__(**options)
         self.job = job
+        #: As tests that are functions have them, for hooks and plugins that read them.
+        self.function = self.obj = inspect.unwrap(job.judged.function)
+        self.originalname = self.function.__name__
+        self.cls = None
+        self.fixturenames: list[str] = []
         #: Judges it, as the plugin that runs tests has it.
         self.judge: Callable[[Test], None]
         if job.judged.generated:
             self.add_marker("fuzz")
 
+    @property
+    def module(self) -> Any:
+        """The module of its function."""
+        return inspect.getmodule(self.function)
+
     def runtest(self) -> None:
+        if self.config.getoption("trace", False):
+            pytest.set_trace()
         self.judge(self)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, inspect.unwrap(self.job.judged.function).__code__.co_firstlineno - 1, self.name
+        return self.path, self.function.__code__.co_firstlineno - 1, self.name
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """An error, whose traceback begins in the suite."""

@@ -131,6 +131,31 @@ def test_a_project_with_tests_and_settings_of_its_own(tmp_path: Path) -> None:
     assert not any(seen[0][name]["secret"] in outcome.output for name in ("primary", "secondary"))
 
 
+READING_CONFTEST = """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "slow" in item.module.__name__ or "database" in item.fixturenames or item.cls:
+            item.add_marker("theirs")
+        assert item.obj is item.function and item.function.__module__ == item.module.__name__
+        assert item.originalname == item.function.__name__
+"""
+
+
+def test_a_conftest_that_reads_the_functions_of_tests(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(READING_CONFTEST)
+    words = ("--pyargs", "conformance", "--target", "embedded", "--rule", RULE, "--collect-only", "-v")
+    done = started(tmp_path, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "A request with its four headers' names in lower case" in done.stdout
+
+
+def test_trace_stops_before_a_check(tmp_path: Path) -> None:
+    """Without a terminal the debugger ends the run where it stops."""
+    words = ("--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"), "--rule", RULE)
+    done = started(tmp_path, *words, "--target", "embedded", "--trace")
+    assert "PDB set_trace" in done.stdout and "self.judge(self)" in done.stdout
+
+
 @pytest.mark.parametrize(
     "flags",
     [

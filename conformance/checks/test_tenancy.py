@@ -195,6 +195,10 @@ def _part(engine: Engine) -> str:
 def _near(engine: Engine, rule: str) -> Iterator[Case]:
     """Yields ids like the existing ones, a member that all objects inherit, and another kind's id."""
     top, *children = parameters(engine.operation)
+    changes = dict[str, Any]()
+    if engine.traits.unique_pair:
+        # One that is there is refused whatever the path names: of the last pair no check has any there.
+        changes["body"] = to_json(engine.at.lane.samples.wallets()[-1])
     for name in [top] if rule == UNKNOWN_PARENT else children:
         known, inherited = engine.ids[name], engine.turn(INHERITED)
         turn = engine.turn(IN_TURN, parameters(engine.operation).index(name))
@@ -202,7 +206,7 @@ def _near(engine: Engine, rule: str) -> Iterator[Case]:
         with engine.at.probe(rule):
             ids.append(("the id of another kind of resource", _of_another_kind(engine.fixture, name)))
         for what, other in ids:
-            yield engine.case(rule, f"{name}: {what}", whose={name: NEAR + other})
+            yield engine.case(rule, f"{name}: {what}", whose={name: NEAR + other}, **changes)
 
 
 def _of_another_kind(fixture: Fixture, name: str) -> str:

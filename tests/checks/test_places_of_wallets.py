@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from conformance.checks import load_checks
+from conformance.checks.running import run_check
 from conformance.contract.traits import TRAITS
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
+from conformance.reference.context import Context, Record
 from conformance.world.creations import place
 from conformance.world.lane import Lane
+from conformance.world.purposes import TENANT
 from conformance.world.samples import DEFAULT_WALLET_PAIRS
 from tests.support.runs import run_on
 from tests.variants.choice import other
@@ -42,3 +45,17 @@ def test_an_account_gets_a_wallet_of_each_pair() -> None:
 def test_a_pair_that_the_server_does_not_take_is_not_tried() -> None:
     wallets = accepted(run_on(SampleOnly()), 3)
     assert len({account for account, _ in wallets}) == 3
+
+
+class Trimming(Behaviour):
+    """Finds a resource by its id with zero-width spaces in it."""
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        return super().find(ctx, kind, identifier.replace("\N{ZERO WIDTH SPACE}", ""))
+
+
+def test_an_id_that_finds_an_account_shows_though_that_has_a_wallet_of_the_usual_pair() -> None:
+    lane = run_on(Trimming())
+    lane.account(TENANT).create(WALLET, lane.samples.wallet())
+    [cell] = run_check(load_checks()["test_tenancy.test_unknown_parent"], WALLET, lane)[0]
+    assert cell.violations

@@ -263,10 +263,10 @@ class Pace:
         """How many times later than at best answers came since the last decision, and the seconds that they
         would have taken at best."""
         first = {operation: median(samples) for operation, samples in self._samples.items() if samples}
-        lowest = first | self._lowest
+        # Above 0, though a clock is set back while a request is under way.
+        lowest = {operation: max(1e-6, least) for operation, least in (first | self._lowest).items()}
         ratios = sorted(
-            (max(1.0, latency / max(1e-6, lowest[operation])), lowest[operation])
-            for operation, latency in self._answers
+            (max(1.0, latency / lowest[operation]), lowest[operation]) for operation, latency in self._answers
         )
         self._answers.clear()
         work = list(accumulate(least for _, least in ratios))

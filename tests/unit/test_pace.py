@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from conformance.wire.limits import Limit
-from conformance.wire.pace import Pace
+from conformance.wire.pace import AT_LEAST, Pace
 from tests.support.answers import Answer
 
 #: Processor time of the suite for a request, in seconds.
@@ -366,3 +366,12 @@ def test_a_pace_that_learns_nothing_holds_no_request_back() -> None:
         assert limit is pace.overall
         pace.leave(limit, refused)
     assert pace.overall.under_way == 0 and pace.described() == []
+
+
+def test_a_clock_that_is_set_back_ends_no_run() -> None:
+    pace = Pace(clock=lambda: 100.0)
+    for _ in range(2 * AT_LEAST):
+        limit = pace.enter(1, "listWallets", None)
+        assert limit is not None
+        pace.leave(limit, Answer("listWallets", -5.0))  # type: ignore[arg-type]
+    assert pace.lanes >= 1

@@ -309,6 +309,9 @@ def test_reads_at_once(at: Check) -> None:
         for place, answer in zip(places * 2, answers, strict=True):
             if answer.succeeded:
                 at.member(rule, answer, "id", place[name])
+            if at.lane.too_new(answer):
+                # The replica that answered may not have it yet.
+                answer = at.shown(answer.call, "a read that came too early, again")
             if place[name] not in last or not answer.throttled:
                 last[place[name]] = answer
     for answer in last.values():

@@ -79,13 +79,17 @@ def test_reads_at_the_end(at: Check) -> Iterator[float]:
             at.not_exercised("read.equals-create", stop.why.reason, stop.why.remedy)
             return
         first = oldest
-    answers = _looks(at, _reading(create, first), f"one of several reads, {later(at, first)}")
+
+    def look() -> list[Exchange]:
+        return _looks(at, _reading(create, first), f"one of several reads, {later(at, first)}")
+
+    answers = look()
     left = first.arrived + at.lane.lag.within - time.time()
     alike = (each.succeeded and not mismatches(each, document(first), but=_MOVING) for each in answers)
     if left > 0 and not all(alike):
         # Where few checks run, it is as new as theirs, and a replica may not have it yet.
         yield left
-        answers = _looks(at, _reading(create, first), f"one of several reads, {later(at, first)}")
+        answers = look()
     _judge_reads(at, create, first, answers)
 
 

@@ -21,8 +21,8 @@ from conformance._text import count
 from conformance.wire.limits import QUIET, Limit
 from conformance.wire.messages import Exchange
 
-#: Minimum, first and maximum number of lanes.
-LEAST, FIRST, MOST = 1, 4, 48
+#: First and maximum number of lanes.
+FIRST, MOST = 4, 48
 
 #: Latency, as a multiple of the lowest so far, below which lanes are added, and above which they are removed
 #: if they gained nothing.

@@ -19,7 +19,7 @@ from conformance.plugin.selection import quick
 from conformance.reference.behaviour import Behaviour
 from tests.proofs import first_seed, parametrize, selected, selects
 from tests.support.programs import Program
-from tests.variants.catalogue import VARIANTS
+from tests.variants.catalogue import VARIANTS, named
 from tests.variants.choice import choice
 from tests.variants.drawn import drawn
 from tests.variants.judging import judge, parts
@@ -44,7 +44,7 @@ class Judging(Program):
         word, _, number = self.name.partition(" ")
         if word == "drawn":
             return drawn(int(number))
-        return next(variant for variant in VARIANTS if variant.name == self.name)
+        return named(self.name)
 
 
 def chosen(config: pytest.Config) -> Iterator[Judging]:

@@ -24,7 +24,7 @@ from tests.faults.chosen import by_id
 from tests.faults.harness import LossyTransport, catch
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import broken, judged, run_on
-from tests.variants.catalogue import VARIANTS
+from tests.variants.catalogue import named
 from tests.variants.choice import insert
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OtherClients, accounts_furnished
@@ -126,7 +126,7 @@ def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str)
 @hurried()
 def test_replicas_of_different_age_lose_no_element_where_nobody_waits_any_more() -> None:
     check = load_checks()["test_lists.test_walking_pages"]
-    uneven = next(variant for variant in VARIANTS if variant.name == "lists uneven")
+    uneven = named("lists uneven")
     for _ in range(3):
         run = run_on(uneven.behaviour())
         for _ in range(MOST_IN_VAIN):

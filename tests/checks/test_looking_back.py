@@ -23,7 +23,7 @@ from conformance.report.terminal import summary
 from conformance.world.lane import Lane
 from tests.support.report_samples import document, judged, whole_run
 from tests.support.runs import run_on
-from tests.variants.catalogue import VARIANTS
+from tests.variants.catalogue import named
 from tests.variants.choice import compose, with_members
 from tests.variants.hurry import hurried
 from tests.variants.replicas import GetsFromReplica
@@ -106,7 +106,7 @@ def test_what_is_read_otherwise_once_it_is_old_is_found_at_the_end_of_a_run(oper
 def test_reads_that_come_too_early_for_one_of_several_replicas_blame_nobody(
     name: str, operation: str
 ) -> None:
-    run = run_on(next(variant for variant in VARIANTS if variant.name == name).behaviour())
+    run = run_on(named(name).behaviour())
     with hurried():
         [cell] = run_check(load_checks()["test_races.test_reads_at_once"], operation, run)[0]
     assert cell.verdict is Verdict.PASSED

@@ -22,7 +22,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
 from tests.support.runs import judged, run_on
 from tests.variants.answers import short_list_items
-from tests.variants.catalogue import VARIANTS
+from tests.variants.catalogue import named
 from tests.variants.hurry import hurried
 
 
@@ -181,7 +181,7 @@ def test_without_a_second_organization_the_first_is_judged() -> None:
 def test_a_list_of_others_is_read_until_it_shows_what_is_there(operation: str) -> None:
     """Alone as in a quick run: no other check judges the rule."""
     check = load_checks()["test_secrets.test_foreign_parent_in_the_query"]
-    (late,) = (variant for variant in VARIANTS if variant.name == "late")
+    late = named("late")
     with hurried():
         cells = run_check(check, operation, run_on(late.behaviour()))[0]
     assert {cell.rule: cell.verdict for cell in cells} == {"tenancy.foreign-parent": Verdict.PASSED}

@@ -22,7 +22,7 @@ from conformance.world.case import Case
 from conformance.world.lane import Lane
 from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on, sent_by
-from tests.variants.catalogue import VARIANTS
+from tests.variants.catalogue import named
 from tests.variants.choice import compose
 from tests.variants.demands import UniqueLabels, UniqueNames
 from tests.variants.judging import judge
@@ -168,7 +168,7 @@ def test_late_reads_are_waited_for(operation: str) -> None:
 
 
 def test_generated_payouts_go_to_the_payee_of_the_target_file() -> None:
-    vetted = next(variant for variant in VARIANTS if variant.name == "vetted payees")
+    vetted = named("vetted payees")
     judged = judge(vetted, explored=[("test_fuzz.test_schema_fuzzing", "createPayout")], settings=settings())
     assert judged.inconclusive == []
 

@@ -213,3 +213,8 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     *(Variant(name, (), wrap=between) for name, between in networks.BETWEEN.items()),
 )
+
+
+def named(name: str) -> Variant:
+    """Returns the conforming server of a name. Raises StopIteration for an unknown one."""
+    return next(variant for variant in VARIANTS if variant.name == name)

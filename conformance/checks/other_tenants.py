@@ -196,7 +196,7 @@ TRIMMED = 3
 #: percent-encoding is decoded twice, columns truncate, white space is dropped, and NUL
 #: ends texts.
 IN_TURN: Sequence[tuple[str, Callable[[str], str]]] = (
-    ("that is percent-encoded twice", lambda known: percent_encoded(known, 0)),
+    ("that is percent-encoded twice", percent_encoded),
     ("with 144 zeros behind it", lambda known: known + "0" * 144),
     ("with a zero-width joiner in it", _with_inside("\N{ZERO WIDTH JOINER}")),
     ("with a space in it", _with_inside(" ")),
@@ -220,4 +220,4 @@ def encoded(text: str, *, lower: bool = False) -> str:
         index for index, sign in enumerate(text) if sign == quoted(sign) and not f"{ord(sign):02x}".isdigit()
     )
     at = next(places, 0)
-    return quoted(text[:at]) + percent_encoded(text[at], 0, lower=lower) + quoted(text[at + 1 :])
+    return quoted(text[:at]) + percent_encoded(text[at], lower=lower) + quoted(text[at + 1 :])

@@ -91,7 +91,7 @@ class Rounds:
 
 
 @contextlib.contextmanager
-def undisturbed(at: Check, spoilt: int = 0) -> Iterator[None]:
+def undisturbed(at: Check, spoilt: int) -> Iterator[None]:
     """Where no other lane pays, once balances show what was paid before: as late as they have shown a
     payment, after the first spoilt round as late as any write must show; at once where payments leave the
     balances as they are."""

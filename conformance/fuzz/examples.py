@@ -125,28 +125,11 @@ class Examples(Check):
         *exchanges: Exchange,
         demand: Demand | None = None,
         member: str = "",
+        operation: str = "",
     ) -> bool:
-        """Judges exchanges by a rule on the operation; what is unclear shows nothing. Raises Broken for a
-        violation."""
-        own = self.operation.id
-        return self.judge(rule, own, expected, got, *exchanges, demand=demand, member=member)
-
-    def unclear(self, *what: Any, **more: Any) -> None:
-        """Nothing: other examples judge the rule."""
-
-    not_exercised = unclear
-
-    def judge(
-        self,
-        rule: str,
-        operation: str,
-        expected: str,
-        got: Got,
-        *exchanges: Exchange,
-        demand: Demand | None = None,
-        member: str = "",
-    ) -> bool:
-        """Judges exchanges by a rule on an operation, as `expect` does."""
+        """Judges exchanges by a rule on the operation, or on the one given; what is unclear shows nothing.
+        Raises Broken for a violation."""
+        operation = operation or self.operation.id
         if isinstance(got, Unclear) or operation not in RULES[rule].operations:
             return False
         cell = self.judged.setdefault((rule, operation), Cell(rule, operation))
@@ -157,14 +140,20 @@ class Examples(Check):
             raise broken(rule, operation)(cell.violations[0].sentence)
         return True
 
+    def unclear(self, *what: Any, **more: Any) -> None:
+        """Nothing: other examples judge the rule."""
+
+    not_exercised = unclear
+
     def inspect(self, exchange: Exchange) -> None:
         """Judges an exchange by the rules of every response. Raises Broken for a violation."""
         # Of its own: the run's has judged the exchange already, among all others.
         judged = Invariants(self.lane.target)
         judged.inspect(exchange)
-        for key in sorted(judged.broken):
-            violation = judged.tallies[key].violations[0]
-            self.judge(*key, f"{exchange.purpose}: {violation.expected}", violation.got, exchange)
+        for rule, operation in sorted(judged.broken):
+            violation = judged.tallies[rule, operation].violations[0]
+            expected = f"{exchange.purpose}: {violation.expected}"
+            self.expect(rule, expected, violation.got, exchange, operation=operation)
 
     def concluded(self, stop: Inconclusive | NotApplicable | None = None) -> list[Cell]:
         """The conclusion on each rule and operation that was judged."""

@@ -115,12 +115,12 @@ class Sequence:
     def _judge(self, expected: ExpectedAnswer, exchange: Exchange) -> None:
         operation = str(exchange.operation)
         for reason in (*expected.passes[:1], *([expected.refusal] if expected.refusal else [])):
-            self.examples.judge(reason.rule, operation, *reason.judge(exchange))
+            self.examples.expect(reason.rule, *reason.judge(exchange), operation=operation)
         if not expected.refusals and exchange.method == "GET":
             # A write may be refused for what came before it: a disabled beneficiary, a pair, a quota.
             rule = expected.accepted.rule if expected.accepted is not None else "read.equals-create"
             accepted = outcomes.accepted("what an earlier step created", exchange)
-            self.examples.judge(rule, operation, *accepted)
+            self.examples.expect(rule, *accepted, operation=operation)
         self.examples.inspect(exchange)
 
     def _followed(self, exchange: Exchange) -> Any:

@@ -109,7 +109,7 @@ def _items_at_most(what: str, page: Page, most: int | None = None) -> Judgement:
     return what, "" if good else got, page.exchange
 
 
-def count_of_pages(what: str, page: Page, size: int | None = None, known: int | None = None) -> Judgement:
+def count_of_pages(what: str, page: Page, size: int | None, known: int | None = None) -> Judgement:
     """`pages` follows from the answer's total or the `known` number of elements, and from its size or the
     requested one; for an empty list it may be 0 or 1."""
     expected = f"{what}: pages is total / size, rounded up"
@@ -371,7 +371,7 @@ def keeps_what_fits(
     exchanges: Sequence[Exchange],
     ids: Collection[str],
     *,
-    only_leaves_out: bool = False,
+    only_leaves_out: bool,
 ) -> Judgement:
     """Of the elements with these ids, which a list shows unfiltered, pages show those that pass their query
     and no others; with `only_leaves_out`, missing ones are not judged."""

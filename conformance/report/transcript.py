@@ -30,14 +30,14 @@ def transcript(exchange: ExchangeRecord, most: int = BODY) -> str:
     return "\n".join(map(clean, lines)).strip() + "\n"
 
 
-def request_lines(exchange: ExchangeRecord, most: int = BODY, omit: Collection[str] = ()) -> list[str]:
+def request_lines(exchange: ExchangeRecord, most: int, omit: Collection[str] = ()) -> list[str]:
     """The lines of a request, but headers of these lower-case names."""
     organization = "" if exchange.organization == "primary" else f" (as {exchange.organization})"
     headers, body = _headers(exchange.request_headers, omit), _body(exchange.request_body, most)
     return [f"{exchange.method} {exchange.target}{organization}", *headers, "", *body]
 
 
-def answer_lines(exchange: ExchangeRecord, most: int = BODY, omit: Collection[str] = ()) -> list[str]:
+def answer_lines(exchange: ExchangeRecord, most: int, omit: Collection[str] = ()) -> list[str]:
     """The lines of an answer, but headers of these lower-case names; a single one without an answer."""
     if exchange.status is None:
         return [f"no answer: {exchange.error or 'unknown'}"]
@@ -63,7 +63,7 @@ def _body(body: BodyRecord, most: int) -> list[str]:
     return [*text[:most].split("\n"), *more]
 
 
-def failure_text(cells: Iterable[Cell], exchanges: Exchanges, verbose: bool = False) -> str:
+def failure_text(cells: Iterable[Cell], exchanges: Exchanges, verbose: bool) -> str:
     """A paragraph per violated cell, if `verbose` with its exchanges, without control characters."""
     written: set[int] = set()
     parts = []

@@ -41,7 +41,7 @@ def other_digit(text: str, at: int) -> str:
     return replaced(text, at, "1" if text[at] == "0" else "0")
 
 
-def percent_encoded(text: str, at: int, *, lower: bool = False) -> str:
-    """Percent-encodes the character at a position, with digits of that case. Raises IndexError outside it."""
-    codes = "".join(f"%{byte:02x}" if lower else f"%{byte:02X}" for byte in text[at].encode())
-    return replaced(text, at, codes)
+def percent_encoded(text: str, *, lower: bool = False) -> str:
+    """Percent-encodes the first character, with digits of that case. Raises IndexError for an empty text."""
+    codes = "".join(f"%{byte:02x}" if lower else f"%{byte:02X}" for byte in text[0].encode())
+    return codes + text[1:]

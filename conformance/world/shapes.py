@@ -48,7 +48,7 @@ def by_shape(fields: Iterable[Field]) -> dict[str, list[Field]]:
     return shapes
 
 
-def accepted_body(fixture: Fixture, operation: str, shape: str = SAMPLE) -> Body:
+def accepted_body(fixture: Fixture, operation: str, shape: str) -> Body:
     """A new body of a shape, the one that the server accepts. Raises Inconclusive if it accepts none."""
     position, built = _position(fixture.lane, operation, shape), bodies(fixture, operation, shape)
     if position >= len(built):

@@ -30,7 +30,7 @@ _SYNTACTIC = frozenset({"region", "postal_code"})
 _LENIENT = frozenset({"display_name", "note"})
 
 
-def label_texts(*, fixed: bool = True) -> Iterator[tuple[str, str]]:
+def label_texts(*, fixed: bool) -> Iterator[tuple[str, str]]:
     """Yields reason and filled text of each text for a label; without those that have no random part unless
     `fixed`."""
     for entry in (*STORED, *LONG):

@@ -29,7 +29,7 @@ from .rows import (
 )
 
 
-def fields_of_beneficiary(operation: str = "") -> list[str]:
+def fields_of_beneficiary() -> list[str]:
     """Returns the fields that a PATCH may contain."""
     return [field.name for field in FIELDS["createBeneficiary"]]
 

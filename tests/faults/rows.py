@@ -49,7 +49,7 @@ def refusing(name: str, error: Error | None = None, test: Call | None = always, 
     return where(name, test, lambda self, *_: refuse(error or self.value), **options)
 
 
-def refusing_otherwise(name: str, error: Error | None = None, test: Call = always, **options: Any) -> Row:
+def refusing_otherwise(name: str, test: Call = always, **options: Any) -> Row:
     """Makes a row that refuses otherwise what the seam refuses, if a test of the refusal holds; with the kind
     by default, or its second part."""
 
@@ -58,7 +58,7 @@ def refusing_otherwise(name: str, error: Error | None = None, test: Call = alway
             return usual()
         except Refusal as found:
             if test(self, ctx, found):
-                refuse(error or (self.value if isinstance(self.value, str) else self.value[1]))
+                refuse(self.value if isinstance(self.value, str) else self.value[1])
             raise
 
     return seam(name, override, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conformance.checks.check import CheckDefinition
@@ -39,9 +39,9 @@ class Judged:
     sent: int
 
 
-def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> Lane:
+def new_run(variant: Variant) -> Lane:
     """Returns a run against a new server of a variant."""
-    server, seeded = new_server(variant.behaviour(), clock or variant.clock)
+    server, seeded = new_server(variant.behaviour(), variant.clock)
     variant.fill(server.store, seeded)
     transport = InProcessTransport(server)
     tables = target_tables(seeded, "http://variant.test")

@@ -95,7 +95,7 @@ def _serve(path: Path, behaviour: Behaviour, bound: socket.socket, ready: object
 
 @contextlib.contextmanager
 def several_processes(
-    folder: Path, behaviour: Behaviour | None = None, count: int = PROCESSES, *, threads: bool = False
+    folder: Path, behaviour: Behaviour, count: int = PROCESSES, *, threads: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Serves from several processes that share a socket and a database file in `folder`; yields the tables of
     the target file. With `threads` each of them handles requests in threads.
@@ -107,9 +107,7 @@ def several_processes(
     with contextlib.closing(Store(path)) as store, listen("127.0.0.1", 0) as bound:
         seeded = seed(store)
         processes = [
-            _CONTEXT.Process(
-                target=_serve, args=(path, behaviour or Behaviour(), bound, ready, threads), daemon=True
-            )
+            _CONTEXT.Process(target=_serve, args=(path, behaviour, bound, ready, threads), daemon=True)
             for _ in range(count)
         ]
         try:

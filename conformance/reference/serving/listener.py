@@ -116,7 +116,7 @@ def base_url(bound: socket.socket, host: str, prefix: str = "") -> str:
     return f"http://{name}:{bound.getsockname()[1]}{prefix.rstrip('/')}"
 
 
-def _listener(server: Server, *, threads: bool = False, **options: Any) -> uvicorn.Server:
+def _listener(server: Server, *, threads: bool, **options: Any) -> uvicorn.Server:
     config = uvicorn.Config(
         application(server, threads),
         http=Protocol,

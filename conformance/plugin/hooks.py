@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
-from conformance.plugin import embedded, options, selection
+from conformance.plugin import embedded, options
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 
@@ -44,7 +44,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not given.selected:
         return
     if given.idle:
-        _read_contract()
+        _read_contract(given)
         return
     if given.worker:
         from conformance.plugin.lanes import Runner
@@ -70,7 +70,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         from conformance.plugin.lanes import Runner
         from conformance.plugin.session import Session
 
-        _read_contract()
+        _read_contract(given)
         controls = Session(config, given, os.environ, server, tell)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
@@ -80,10 +80,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         config.pluginmanager.register(controls.runner)
 
 
-def _read_contract() -> None:
-    """Imports what of collection reads the contract. Raises pytest.UsageError if that cannot be read."""
+def _read_contract(given: options.Options) -> None:
+    """Imports what of collection reads the contract. Raises pytest.UsageError if that cannot be read, or has
+    no cell of those that options name."""
     try:
         importlib.import_module("conformance.world.bodies")
+        _ = given.scope
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -108,16 +110,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     if module_path.parent in TEST_FOLDERS:
-        return selection.Checks.from_parent(parent, path=module_path)
+        from conformance.plugin.selection import Checks
+
+        return Checks.from_parent(parent, path=module_path)
     return None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     given = config.stash[_OPTIONS]
-    others, selected, left = list[pytest.Item](), list[selection.Test](), list[pytest.Item]()
+    if not given.selected:
+        return
+    from conformance.plugin.selection import Test
+
+    others, selected, left = list[pytest.Item](), list[Test](), list[pytest.Item]()
     for item in items:
-        if not isinstance(item, selection.Test):
+        if not isinstance(item, Test):
             others.append(item)
         elif item.job.selected(given):
             selected.append(item)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import functools
 import random
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +17,9 @@ from conformance._files import InputError
 from conformance._options import OPTIONS, Effort, Values, attribute, names_target
 from conformance._private import determine_root_again, option_names
 from conformance._text import printable
-from conformance.plugin import selection
+
+if TYPE_CHECKING:
+    from conformance.plugin.selection import Scope
 
 #: The value of --target for the embedded reference server.
 EMBEDDED = "embedded"
@@ -113,7 +117,7 @@ class Options(Values):
     """The values of all options, and what pytest's own options say of the run.
 
     `selected`: the run collects the suite's checks; `idle`: it runs nothing; `debugging`: pytest may stop in
-    a debugger; `scope`: the selected cells; `given`: option -> text, for reports; `narrowed`: see there.
+    a debugger; `given`: option -> text, for reports; `narrowed`: see there.
     """
 
     selected: bool
@@ -123,9 +127,17 @@ class Options(Values):
     installed: bool
     verbosity: int
     base_url: str | None
-    scope: selection.Scope
     given: Mapping[str, str]
     narrowed: list[str]
+
+    @functools.cached_property
+    def scope(self) -> Scope:
+        """The selected cells. Raises InputError."""
+        # Imported late: the sessions of other projects have these options, too.
+        from conformance.plugin.selection import Scope
+
+        generated = bool(self.fuzz_examples or self.fuzz_time)
+        return Scope.parse(self.rule, self.operation, self.section, generated=generated)
 
     @property
     def limits(self) -> dict[str, float]:
@@ -161,16 +173,9 @@ class Options(Values):
 
 
 def parse(config: pytest.Config) -> Options:
-    """Parses the options of a session. Raises pytest.UsageError."""
+    """Parses the options of a session."""
     option, folder = config.option, config.invocation_params.dir
     values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
-    try:
-        scope = selection.Scope.parse(
-            *(values[name] for name in ("rule", "operation", "section")),
-            generated=bool(values["fuzz_examples"] or values["fuzz_time"]),
-        )
-    except InputError as error:
-        raise pytest.UsageError(str(error)) from None
     given = {
         name: " ".join(value) if own.repeats else str(value)
         for name, own in OPTIONS.items()
@@ -195,7 +200,6 @@ def parse(config: pytest.Config) -> Options:
         installed=bool(option.pyargs),
         verbosity=getattr(option, "verbose", 0),
         base_url=base_url,
-        scope=scope,
         given=given,
         narrowed=narrowed(config),
     )

@@ -1,7 +1,4 @@
-"""Selects the tests of a run.
-
-All sessions import this module, so imports of what only the suite's runs need are inside functions.
-"""
+"""Selects the tests of a run."""
 
 from __future__ import annotations
 
@@ -16,11 +13,16 @@ import pytest
 
 from conformance._files import InputError
 from conformance._options import Effort
+from conformance.checks import load_checks
+from conformance.checks.check import CheckDefinition
+from conformance.contract.needs import UNBUILT
+from conformance.contract.operations import OPERATIONS, operations_named
+from conformance.contract.rules import RULES, Rule, rules_named, rules_of_section
+from conformance.contract.traits import TRAITS
+from conformance.fuzz.exploration import Exploration
+from conformance.judge.invariants import INVARIANTS
 
 if TYPE_CHECKING:
-    from conformance.checks.check import CheckDefinition
-    from conformance.contract.rules import Rule
-    from conformance.fuzz.exploration import Exploration
     from conformance.plugin.options import Options
 
 #: The rule whose violation is told of each operation that a run sends, selected or not.
@@ -72,8 +74,6 @@ class Job:
         section."""
         if self.judged.generated:
             return []
-        from conformance.contract.rules import RULES
-
         found: list[tuple[str, object]] = [("operation", self.parameter)]
         for rule in (RULES[name] for name, _ in self.cells):
             found += [("rule", rule.id), ("level", str(rule.level)), ("section", ", ".join(rule.section))]
@@ -139,9 +139,6 @@ def quick() -> frozenset[tuple[str, str]]:
     its rules are judged, and of these most that no check before it judges: they take turns by the place of
     the check in the alphabet. If it is the turn of one under development, which a server may lack, the next
     has its turn as well."""
-    from conformance.checks import load_checks
-    from conformance.contract.traits import TRAITS
-
     chosen: set[tuple[str, str]] = set()
     judged: set[Rule] = set()
     for place, (name, check) in enumerate(sorted(load_checks().items())):
@@ -180,9 +177,6 @@ class Scope:
         """The cells that match any value of each given option. Raises InputError."""
         if not (rules or operations or sections):
             return cls()
-        from conformance.contract.operations import operations_named
-        from conformance.contract.rules import RULES, rules_of_section
-
         cells = {(rule.id, operation) for rule in RULES.values() for operation in rule.operations}
         if rules:
             cells &= {cell for text in rules for cell in _of_rule(text)}
@@ -203,8 +197,6 @@ class Scope:
     def patient(self) -> bool:
         """True if it is one cell, whose checks may take their time. A rule of every response is judged by all
         checks of the operation: what they repeat and wait for shows other rules."""
-        from conformance.judge.invariants import INVARIANTS
-
         return len(self.cells or ()) == 1 and all(rule not in INVARIANTS for rule, _ in self.cells or ())
 
     def covers(self, rule: str, operation: str) -> bool:
@@ -216,8 +208,6 @@ class Scope:
         answered 5xx."""
         if self.covers(rule, operation):
             return True
-        from conformance.contract.needs import UNBUILT
-
         crash = rule == CRASH and any(rule == CRASH for rule, _ in self.cells or ())
         return broken and (crash or rule == UNBUILT)
 
@@ -229,22 +219,15 @@ class Scope:
             return True
         operations = {operation for _, operation in self.cells}
         if job.judged.generated:
-            from conformance.contract.operations import OPERATIONS
-
             of_all = self.generated and job.parameter not in OPERATIONS
             return (self.generated or not self.by_rule) and (of_all or job.parameter in operations)
         if not self.cells.isdisjoint(job.cells):
             return True
-        from conformance.judge.invariants import INVARIANTS
-
         return any(rule in INVARIANTS and operation == job.parameter for rule, operation in self.cells)
 
 
 def _of_rule(text: str) -> list[tuple[str, str]]:
     """The cells of `auth.signature`, `auth.*`, `auth`, `auth.signature@createPayout`. Raises InputError."""
-    from conformance.contract.operations import operations_named
-    from conformance.contract.rules import RULES, rules_named
-
     names, at, where = text.partition("@")
     found = rules_named(names, RULES, "--rule: ")
     covered = [(rule, operation) for rule in found for operation in RULES[rule].operations]

@@ -221,7 +221,7 @@ def test_a_violation_is_a_failure_in_other_peoples_reports(tmp_path: Path) -> No
 LIGHT = {
     "conformance", "conformance._files", "conformance._options", "conformance._private", "conformance._text",
     "conformance.plugin", "conformance.plugin.embedded", "conformance.plugin.hooks",
-    "conformance.plugin.options", "conformance.plugin.selection",
+    "conformance.plugin.options",
 }  # fmt: skip
 
 #: The suite's plugin alone, without the other plugins of the environment.

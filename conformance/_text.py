@@ -89,7 +89,7 @@ def as_json(value: Any, length: int) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """A value in at most SHOWN characters: JSON, but only the size of objects, arrays and large integers."""
     if isinstance(value, dict):
         return f"an object of {count(len(value), 'member')}"
@@ -133,8 +133,8 @@ def meant(name: str, known: Iterable[str]) -> str:
     folded = {each.lower(): each for each in known}
     close = difflib.get_close_matches(name.lower(), list(folded), 3, 0.75)
     longer = [each for each in folded if name and name.lower() in each]
-    found = list(dict.fromkeys([*close, *longer]))[:4]
-    return f"; did you mean {' or '.join(folded[each] for each in found)}?" if found else ""
+    similar = list(dict.fromkeys([*close, *longer]))[:4]
+    return f"; did you mean {' or '.join(folded[each] for each in similar)}?" if similar else ""
 
 
 def mistake(place: str, error: BaseException, text: Callable[[str], str] = str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import Check
-from conformance.checks.members import judge_members, judge_not_back, look_for, mismatches
+from conformance.checks.members import judge_members, judge_not_back, mismatches, read_until
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes
@@ -47,8 +47,8 @@ class Beneficiary:
     def read_until(
         self, purpose: str, expected: Mapping[str, Any], but: Iterable[str] = MOVING, **how: Any
     ) -> Exchange:
-        """Reads it until it shows the expected members (see `look_for`)."""
-        return look_for(self.at, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
+        """Reads it until it shows the expected members (see `members.read_until`)."""
+        return read_until(self.at, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
     def furnish(self, fixture: Fixture) -> None:
         """Creates a destination of it and, unless the target has no payouts, a payout to that."""
@@ -295,7 +295,7 @@ def defaults(at: Check, fixture: Fixture, *those: str) -> Exchange:
     purpose = "the destinations, and which of them is the default"
     # A default that does not move is no delay of the list.
     until = "the default of listPayoutDestinations"
-    return at.eventually(lambda: at.shown(reading, purpose, organization), good, until)
+    return at.eventually(lambda: at.find(reading, purpose, organization), good, until)
 
 
 def shown_defaults(answer: Exchange) -> list[str]:

@@ -78,9 +78,9 @@ class Check:
         """Sends a call; returns the exchange, whatever the answer."""
         return self._noted(self.lane.send(self.lane.client(organization), call, purpose))
 
-    def shown(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+    def find(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a call; repeats a GET until what was just created is found (eventual consistency)."""
-        return self._noted(self.lane.shown(self.lane.client(organization), call, purpose))
+        return self._noted(self.lane.find(self.lane.client(organization), call, purpose))
 
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a valid call. Raises Inconclusive unless it is answered 2xx."""

@@ -238,7 +238,7 @@ class Engine:
         self.reason(case, self.expected(case, call))
         if case.path and case.path[0][1] == FOREIGN:
             # A replica may not know another organization's resource yet.
-            return self._counted(self.at.shown(sent, case.name, self._organization))
+            return self._counted(self.at.find(sent, case.name, self._organization))
         return self.send(sent, case.name)
 
     def conclude(self, case: Case, answer: Exchange) -> None:

@@ -83,7 +83,7 @@ class Filtered:
         """The elements in order of creation."""
         return _in_time(self.elements)
 
-    def kept(self, filters: Parameters) -> set[str]:
+    def matches(self, filters: Parameters) -> set[str]:
         """Returns the ids of the elements that match all filters."""
         return {str(item["id"]) for item in self.elements if keeps(filters, item)}
 
@@ -122,12 +122,12 @@ class Filtered:
         at = self.at
         numbers = dict(query(1, MAX_SIZE) if behind is None else behind)
         # A page that need not show all of them.
-        part = numbers.get("page", "1") != "1" or len(self.kept(filters)) > int(
+        part = numbers.get("page", "1") != "1" or len(self.matches(filters)) > int(
             numbers.get("size", DEFAULT_SIZE)
         )
 
         def fitting(answer: Exchange) -> Judgement:
-            number = len(self.kept(filters))
+            number = len(self.matches(filters))
             of = f"{number} of the {len(self.ids)} elements" if number else "none of the elements"
             sentence = f"{what}: none but {of}" if part and number else f"{what}: {of}"
             return paging.keeps_what_fits(sentence, self.unfiltered, [answer], self.ids, only_leaves_out=part)
@@ -138,7 +138,7 @@ class Filtered:
             if page is None or everything is None or COMBINE not in at.rules:
                 return None
             if part:
-                return len(self.kept(filters)) if everything.total == len(self.ids) else None
+                return len(self.matches(filters)) if everything.total == len(self.ids) else None
             return len(set(page.ids)) if len(page.items) < MAX_SIZE else None
 
         exchange = self.looked(
@@ -170,7 +170,7 @@ class Filtered:
     def shows(self, filters: Parameters, answer: Exchange) -> bool:
         """True if an answer shows exactly the matching elements."""
         page = page_of(answer)
-        return page is not None and set(page.ids) & self.ids == self.kept(filters)
+        return page is not None and set(page.ids) & self.ids == self.matches(filters)
 
     def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
         """Repeats a request, after reading the list anew, until its answer is good or no page, as reads may
@@ -212,7 +212,7 @@ class Filtered:
 
         def score(choice: tuple[str, str, str]) -> int:
             names = ("start_date", "end_date", "currency")
-            return _difference(*(self.kept([pair]) for pair in zip(names, choice, strict=True)))
+            return _difference(*(self.matches([pair]) for pair in zip(names, choice, strict=True)))
 
         return max(((*period, currency) for period in periods for currency in currencies), key=score)
 

@@ -117,7 +117,7 @@ def mismatches(
     ]
 
 
-def look_for(
+def read_until(
     at: Check,
     call: Call,
     purpose: str,
@@ -160,7 +160,7 @@ def shows_changes(
 ) -> bool:
     """True if a read of a beneficiary shows the state that accepted changes gave it; else notes that it does
     not, whatever else is judged, because of the change that should have made it so."""
-    look = look_for(at, reading, purpose, state)
+    look = read_until(at, reading, purpose, state)
     if not (wrong := mismatches(look, state, otherwise=otherwise)):
         return True
     kind = "disable" if wrong[0] in TRAITS["disableBeneficiary"].sets else "update"

@@ -82,7 +82,7 @@ class Rounds:
             # Until it is found, a request without effect shows how old what it names must be.
             body = None if late[0].method == "GET" else b"{}"
             call = renewed(late[0].call.but(body=body, auth=Auth()))
-            run.shown(run.client(), call, "an empty body, until what it names is found")
+            run.find(run.client(), call, "an empty body, until what it names is found")
             self.spoilt = True
         return answers
 

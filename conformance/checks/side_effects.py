@@ -178,7 +178,7 @@ class SideEffects:
             self.at.expect(rule, expected, unusable(last) or "", last)
 
     def _look(self, request: Call, purpose: str) -> Exchange:
-        return self.at.shown(request, purpose, owner(self.fixture))
+        return self.at.find(request, purpose, owner(self.fixture))
 
     # ------------------------------------------------------------------ repetition
 

@@ -92,7 +92,7 @@ def test_sound_bodies_are_accepted(at: Check) -> None:
     for what, body in sound_bodies(created_in(at.lane, operation), operation).items():
         fixture = _place(at, body)
         ids = fixture.ids(operation)
-        answer = at.shown(call(operation, ids, body), f"{what}, which is valid")
+        answer = at.find(call(operation, ids, body), f"{what}, which is valid")
         if at.operation.traits.unique_pair and not answer.succeeded:
             # Where a pair is unique in all accounts, other labels are refused as well.
             labels = (fixture.body(operation)["label"], f"Savings {samples.marker()}")
@@ -161,7 +161,7 @@ def test_sound_updates_are_accepted(at: Check) -> None:
         patches["a PATCH of beneficiary_type business and company_name"] = business
         patches["a PATCH of a business' company_name alone"] = {"company_name": business["company_name"]}
     calls = {what: fixture.call(at.operation.id, body) for what, body in patches.items()}
-    _judge_all(at, {what: at.shown(call, f"{what}, which is valid") for what, call in calls.items()})
+    _judge_all(at, {what: at.find(call, f"{what}, which is valid") for what, call in calls.items()})
 
 
 # ---------------------------------------------------------------------- texts of any words

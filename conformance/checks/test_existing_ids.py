@@ -130,7 +130,7 @@ class Named:
 
         what = f"{self.whose} {traits.creates.replace('_', ' ')}, which a body named"
         answer = self.at.eventually(
-            lambda: self.at.shown(request, what, owner(self.fixture)),
+            lambda: self.at.find(request, what, owner(self.fixture)),
             lambda answer: problem(answer) == "",
             request.operation or "",
         )

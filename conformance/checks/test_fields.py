@@ -26,7 +26,7 @@ from conformance.world import samples
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.calls import call
 from conformance.world.case import Case
-from conformance.world.corpora import shown, values
+from conformance.world.corpora import readable, values
 from conformance.world.corpora.member_names import nested, wrappers
 from conformance.world.corpora.texts import WRONG_CODES
 from conformance.world.corpora.wrong_values import (
@@ -126,13 +126,13 @@ def test_optional_field_of_another_type(engine: DefectiveBodies, fields: Fields)
         # A server may ignore fields that nothing requires, unless it shows them; found out before the first
         # snapshot, as it creates resources.
         called_for = (field for field in request_fields(engine.operation) if field.name in _CALLED_FOR)
-        fields = [*fields, *(field for field in called_for if _shown(engine, field.name))]
+        fields = [*fields, *(field for field in called_for if _echoed(engine, field.name))]
     # Of a field that the valid body lacks, made from "1".
     kinds = ((field, wrong_optional_types(field, engine.good(field.name, "1"))) for field in fields)
     return (case for field, wrong in kinds for case in engine.wrong("fields.optional-type", field, wrong))
 
 
-def _shown(engine: DefectiveBodies, name: str) -> bool:
+def _echoed(engine: DefectiveBodies, name: str) -> bool:
     """True if a resource created with an optional field that nothing requires shows it."""
     body = engine.having(name, _CALLED_FOR[name])
     answer = engine.at.send(call(engine.operation, engine.ids, body), f"a valid body with {name}")
@@ -195,7 +195,7 @@ def _of_fiat(engine: DefectiveBodies, fields: Fields) -> Fields:
 def _codes(engine: DefectiveBodies, fields: Fields) -> Cases:
     """Yields country codes that are not two letters, and currency codes that are not three."""
     for field in _of_fiat(engine, fields):
-        wrong = ((shown(value), value) for value in values(WRONG_CODES[field.code]))
+        wrong = ((readable(value), value) for value in values(WRONG_CODES[field.code]))
         yield from engine.wrong(f"fields.{field.code}-code", field, wrong, '"{}"', elsewhere=2)
 
 

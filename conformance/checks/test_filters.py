@@ -91,7 +91,7 @@ def _judge_dates(at: Check, rule: str, name: str) -> None:
         lists.probe(rule, [(name, text)], f"{name} {what}")
     for item in lists.in_time[len(lists.in_time) // 2 :][:1]:
         # Read as a number of milliseconds it is minutes; a server may take no more digits than it shows.
-        longer = re.sub(r"(\.[0-9]+)?Z$", lambda found: f"{found[1] or '.'}000Z", str(item["created"]))
+        longer = re.sub(r"(\.[0-9]+)?Z$", lambda match: f"{match[1] or '.'}000Z", str(item["created"]))
         filters, what = [(name, longer)], f"{name} with zeros behind its fraction"
         exchange = lists.send(filters, what)
         if exchange.refused or _passed_over(lists, filters, exchange):
@@ -210,10 +210,10 @@ def _combinations(
     whether a server may refuse it."""
     unused, late = "status that nothing has", "end_date in the future"
     for name, filters in valid.items():
-        if lists.kept(filters) != lists.ids:
+        if lists.matches(filters) != lists.ids:
             yield f"{name} without page and size", filters, [], False
     for first, second in itertools.combinations(valid, 2):
-        neutral = all(lists.kept(valid[name]) == lists.ids for name in (first, second))
+        neutral = all(lists.matches(valid[name]) == lists.ids for name in (first, second))
         if rules_of(valid[first]) != rules_of(valid[second]) and not neutral:
             # The last status that the lists know, which not every server knows.
             last = (first, second) == (late, unused)
@@ -244,20 +244,20 @@ def _combinations(
 
 def _judge_walk(at: Check, lists: Filtered, filters: Parameters) -> None:
     """Judges a walk through a filtered list: each matching element once on full pages."""
-    size = max(1, min(_WALKED_SIZE, (len(lists.kept(filters)) - 1) // 2))
+    size = max(1, min(_WALKED_SIZE, (len(lists.matches(filters)) - 1) // 2))
     named = " and ".join(dict.fromkeys(name for name, _ in filters))
     what = f"pages of size {size} filtered by {named}"
 
     def good(done: Walk) -> bool:
         # Totals differ where a status changes during the walk.
         shows, totals = set(done.ids) & lists.ids, {page.total for page in done.pages}
-        if done.broken or len(totals) != 1 or shows == lists.kept(filters):
+        if done.broken or len(totals) != 1 or shows == lists.matches(filters):
             return bool(done.broken) or len(totals) == 1
         lists.read()
-        return shows == lists.kept(filters)
+        return shows == lists.matches(filters)
 
     done = at.eventually(lambda: walk(at.send, lists.call, size=size, filters=filters), good)
-    matching = lists.kept(filters)
+    matching = lists.matches(filters)
     if not matching or not judge_whole(at, COMBINE, done, matching, what):
         return
     sentence = f"{what}: none but the {len(matching)} elements that fit"

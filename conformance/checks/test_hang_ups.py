@@ -12,7 +12,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.hang_ups import RULE, UNDER_WAY, hang_up_and_ask, refused_for_its_key
 from conformance.checks.idempotent_requests import own_place, refused_for_key
 from conformance.checks.list_judging import judge_whole
-from conformance.checks.members import judge_members, look_for, mismatches, shows_changes
+from conformance.checks.members import judge_members, mismatches, read_until, shows_changes
 from conformance.checks.races import Rounds, balances, countable, counted, not_counted, undisturbed
 from conformance.checks.side_effects import SideEffects, anew
 from conformance.contract.operations import OPERATIONS
@@ -168,7 +168,7 @@ def _judge_number(
         for answer in answers:
             ids = fixture.ids(at.operation.id)
             ids |= {} if traits.changes else {f"{traits.creates}_id": identifier(answer)}
-            look = look_for(at, call(traits.read_by, ids), "is there what the answer names?", traits.sets)
+            look = read_until(at, call(traits.read_by, ids), "is there what the answer names?", traits.sets)
             if at.accepted(RULE, look, answer) and mismatches(look, traits.sets):
                 _judge_state(at, look, answer)
         return
@@ -179,7 +179,7 @@ def _judge_number(
     if traits.shared:
         for answer in answers:
             ids = {**fixture.ids(at.operation.id), "account_id": identifier(answer)}
-            at.accepted(RULE, at.shown(call(traits.read_by, ids), "is it there?"), answer)
+            at.accepted(RULE, at.find(call(traits.read_by, ids), "is it there?"), answer)
     elif effects.after is not None:
         # It may show late.
         done = at.eventually(

@@ -11,7 +11,7 @@ from conformance.checks.idempotent_requests import (
     restyled,
     with_letters,
 )
-from conformance.checks.members import judge_members, look_for, shows_changes
+from conformance.checks.members import judge_members, read_until, shows_changes
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.json_text import all_texts
 from conformance.contract.needs import REFERENCES
@@ -76,7 +76,7 @@ def _with_all_signs(body: Body) -> Body:
 def _disabled(at: Check, original: IdempotentRequest, what: str) -> Exchange:
     """Reads the beneficiary of a disable request until it shows as disabled."""
     path = original.exchange.call.path.rpartition("/")[0]
-    return look_for(at, Call("getBeneficiary", "GET", path), what, _DISABLED)
+    return read_until(at, Call("getBeneficiary", "GET", path), what, _DISABLED)
 
 
 @check(REPLAY, operations=OPERATION_SETS["create"])
@@ -134,7 +134,7 @@ def test_replay_after_change(at: Check) -> None:
     effects.judge(rule, "the repetition after a change", sent, lambda: original.replay(rule, again))
     if state and patched is not None:
         what = "a changed beneficiary after its create came again"
-        later = look_for(at, fixture.call("getBeneficiary"), what, state)
+        later = read_until(at, fixture.call("getBeneficiary"), what, state)
         judge_members(at, rule, later, state, otherwise=document(patched) | state)
 
 

@@ -206,8 +206,8 @@ def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
         for _ in range(2):
             if (left := apart(latest)) > 0:
                 yield left
-            answers = [_made(at, f"a new resource, {APART:g} s after another one")]
-            answers.append(_made(at, "one right after it, to tell the time by"))
+            answers = [_new_resource(at, f"a new resource, {APART:g} s after another one")]
+            answers.append(_new_resource(at, "one right after it, to tell the time by"))
             strange = [name for name in names if _stale(name, latest, *answers)]
             if not strange:
                 break
@@ -227,7 +227,7 @@ def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
             _judge_balances_time(at, rule, answer)
 
 
-def _made(at: Check, purpose: str) -> Exchange:
+def _new_resource(at: Check, purpose: str) -> Exchange:
     """A new resource: among others or, where their place takes no more, elsewhere, in the end in an account
     without funds, or of the other customer."""
     operation = at.operation.id

@@ -185,7 +185,7 @@ def test_new_elements_show(at: Check) -> None:
         "the active ones of an empty list": (DEFAULT_SIZE, query(1, DEFAULT_SIZE, active(at))),
     }
     for what, (size, parameters) in probes.items():
-        exchange = at.shown(listing.with_query(parameters), what)
+        exchange = at.find(listing.with_query(parameters), what)
         if (first := page_of(exchange)) and first.items and prepopulated(at.lane, at.operation.id):
             what = f"{what}, by a date before all elements"
             exchange = at.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
@@ -205,7 +205,7 @@ def test_new_elements_show(at: Check) -> None:
         what = f"the {'active ones' if filters else 'list'} after {len(elements)} of its elements"
         looking = listing.with_query(query(1, DEFAULT_SIZE, filters))
         exchange = at.eventually(
-            functools.partial(at.shown, looking, what), functools.partial(shows_all, elements)
+            functools.partial(at.find, looking, what), functools.partial(shows_all, elements)
         )
         page = usable_page(at, "list.complete", exchange, what)
         if page is not None:
@@ -226,7 +226,7 @@ def test_new_elements_show(at: Check) -> None:
 
 def _active_ones(at: Check, listing: Call, elements: Collection[str]) -> list[str]:
     """Returns the ids of those elements that the list shows as active: background jobs may change others."""
-    answer = at.shown(listing.with_query(query(1, DEFAULT_SIZE)), "the list, to tell which ones are active")
+    answer = at.find(listing.with_query(query(1, DEFAULT_SIZE)), "the list, to tell which ones are active")
     return [
         str(item.get("id"))
         for item in objects(answer.get("items"))
@@ -247,7 +247,7 @@ def _judge_changed(
         if late.succeeded:
             elements = {**elements, str(late.get("id")): late}
     exchange = at.eventually(
-        functools.partial(at.shown, fixture.call(at.operation.id), what),
+        functools.partial(at.find, fixture.call(at.operation.id), what),
         functools.partial(shows_all, elements),
     )
     if (page := page_of(exchange)) is not None:

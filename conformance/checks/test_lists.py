@@ -73,10 +73,10 @@ def _read(
 
     def settled(reading: PageReading) -> bool:
         return not at.operation.traits.others_add or (
-            reading.counts(len(readings[0].shown))
+            reading.counts(len(readings[0].ids))
             and not reading.fell
             and (reading.shows_all or reading.grew)
-            and (reading.walks[0].cut or reading.shown.issuperset(expected))
+            and (reading.walks[0].cut or reading.ids.issuperset(expected))
         )
 
     return at.eventually(lambda: steady(at, stock.call, read), settled), readings[0]
@@ -156,7 +156,7 @@ def _judge_long(at: Check, stock: KnownList, sizes: Sequence[int]) -> None:
 def _judge_walks(at: Check, reading: PageReading, earlier: PageReading) -> None:
     """Judges list.walk, and list.stable if cited; `earlier` is the first of several readings."""
     _say_length(at, reading.walks[0])
-    uncounted = len(reading.shown) > len(earlier.shown) and not reading.counts(len(reading.shown))
+    uncounted = len(reading.ids) > len(earlier.ids) and not reading.counts(len(reading.ids))
     unshown = reading.count > earlier.count and not reading.shows_all
     if at.operation.traits.others_add and (reading.grew or uncounted or unshown):
         _judge_grown(at, reading, earlier)
@@ -201,7 +201,7 @@ def _judge_grown(at: Check, reading: PageReading, earlier: PageReading) -> None:
     if reading.fell:
         # Replicas of different age answered: only what was shown long before must be there.
         long = first.exchanges[0].started - earlier.walks[0].exchanges[-1].arrived >= at.lane.lag.within
-        ids = [identifier for identifier in ids if long and identifier in earlier.shown]
+        ids = [identifier for identifier in ids if long and identifier in earlier.ids]
         before = before if long else []
     for done in reading.walks[1:] if ids else ():
         if done.broken is None and not done.cut and not first.cut:

@@ -64,7 +64,7 @@ def test_answers_are_json_with_the_same_values(at: Check) -> None:
     for number, (asking, refusing) in enumerate(pairs):
 
         def ask(usual: Call, asking: Asking = asking) -> Exchange:
-            return at.shown(usual.but(headers=asking), f"a valid request with {_named(asking)}")
+            return at.find(usual.but(headers=asking), f"a valid request with {_named(asking)}")
 
         answer = at.accepted_as(RULE, ask, _valid(at))
         if not answer.succeeded:

@@ -157,7 +157,7 @@ def _later(at: Check, fixture: Fixture, created: Exchange) -> tuple[Exchange | N
     traits, own, purpose = at.operation.traits, created.get("id"), f"{created.purpose}, looked at again"
     if traits.creates != "account" and traits.read_by:
         ids = fixture.ids(traits.read_by) | {f"{traits.creates}_id": own}
-        answer = at.shown(call(traits.read_by, ids), purpose) if isinstance(own, str) else created
+        answer = at.find(call(traits.read_by, ids), purpose) if isinstance(own, str) else created
         return answer, document(answer) if answer.succeeded else {}
     if not traits.listed_by:
         return None, {}
@@ -167,7 +167,7 @@ def _later(at: Check, fixture: Fixture, created: Exchange) -> tuple[Exchange | N
         return not answer.succeeded or own in (identifiers(answer.get("items")) or ())
 
     def look() -> Exchange:
-        answer = at.shown(page, purpose)
+        answer = at.find(page, purpose)
         pages = integer(answer.get("pages"))
         if traits.creates == "account" and not shows(answer) and pages is not None and pages > 1:
             # A new one is on the first page or the last.
@@ -181,7 +181,7 @@ def _later(at: Check, fixture: Fixture, created: Exchange) -> tuple[Exchange | N
 def _judge_balances(at: Check, fixture: Fixture, created: Exchange, what: str) -> None:
     """Judges that a new account does not have the balances that the client sent."""
     ids = fixture.ids("getAccountBalances") | {"account_id": identifier(created)}
-    balances = at.shown(call("getAccountBalances", ids), f"the balances of {what}")
+    balances = at.find(call("getAccountBalances", ids), f"the balances of {what}")
     amounts = [each.get("available_balance") for each in objects(balances.get("balances"))]
     got = _AMOUNT if any(same_amount(amount, _AMOUNT) for amount in amounts) else ""
     expected = f"{what}: no balance of the client's own"

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from conformance.checks.check import Check, check
 from conformance.checks.list_judging import compared, judge_single_page, shows_all
-from conformance.checks.members import judge_as_sent, judge_members, look_for
+from conformance.checks.members import judge_as_sent, judge_members, read_until
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import UNDISTURBED
 from conformance.contract.traits import TRAITS
@@ -93,14 +93,14 @@ def test_payout_leaves_the_payee(at: Check) -> None:
         at.send(payee.call("createPayout"), "another payout to the same destination")
         destinations = {identifier(each): each for each in (paid, default)}
         listed = f"the destinations of a beneficiary, {what}"
-        answer = at.eventually(lambda: at.shown(looking, listed), functools.partial(shows_all, destinations))
+        answer = at.eventually(lambda: at.find(looking, listed), functools.partial(shows_all, destinations))
         shows = paging.listed(listed, list(destinations), [answer], once=True)
         if at.expect(rule, *shows) and (page := page_of(answer)):
             judge_single_page(at, page, listed)
         compared(at, destinations, [answer])
         return
     created, but = document(person), (*MOVING, "payout_destinations")
-    answer = look_for(at, looking, f"the beneficiary, {what}", created, but=but)
+    answer = read_until(at, looking, f"the beneficiary, {what}", created, but=but)
     if at.accepted(rule, answer):
         judge_members(at, rule, answer, created, f"read {what}", but=but, shown_by=[person])
 

@@ -11,7 +11,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.hang_ups import UNDER_WAY
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.list_judging import judge_single_page, shows_all
-from conformance.checks.members import judge_as_sent, look_for
+from conformance.checks.members import judge_as_sent, read_until
 from conformance.checks.races import Rounds, counted
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
@@ -274,14 +274,14 @@ def test_creates_at_once(at: Check) -> None:
             raise refusal_of_valid(answers[0])
         if at.operation.is_list:
             listing = fixture.call(looking)
-            answer = at.eventually(lambda: at.shown(listing, what), partial(shows_all, created))  # noqa: B023
+            answer = at.eventually(lambda: at.find(listing, what), partial(shows_all, created))  # noqa: B023
             shows = paging.listed(what, list(created), [answer], once=True)
             if at.expect(rule, *shows) and (page := page_of(answer)):
                 judge_single_page(at, page, what)
             continue
         for each, origin in created.items():
             reading = call(looking, {"account_id": fixture.account_id, "beneficiary_id": each})
-            at.accepted(rule, look_for(at, reading, f"a beneficiary {what}", document(origin), but=MOVING))
+            at.accepted(rule, read_until(at, reading, f"a beneficiary {what}", document(origin), but=MOVING))
 
 
 #: Simultaneous reads.
@@ -311,7 +311,7 @@ def test_reads_at_once(at: Check) -> None:
                 at.member(rule, answer, "id", place[name])
             if at.lane.too_new(answer):
                 # The replica that answered may not have it yet.
-                answer = at.shown(answer.call, "a read that came too early, again")
+                answer = at.find(answer.call, "a read that came too early, again")
             if place[name] not in last or not answer.throttled:
                 last[place[name]] = answer
     for answer in last.values():

@@ -12,8 +12,8 @@ from conformance.checks.list_judging import shown_as_created
 from conformance.checks.members import (
     judge_last_words,
     judge_members,
-    look_for,
     no_balance,
+    read_until,
     send_with_texts,
     showing,
 )
@@ -114,7 +114,7 @@ def _judge_stored(at: Check, fixture: Fixture, created: Exchange, names: list[st
     if traits.shown_only_by_read:
         ids = fixture.ids(at.operation.id) | {f"{traits.creates}_id": identifier(created)}
         body = created.call.document
-        look = look_for(at, call(traits.read_by, ids), what, answered, otherwise=body)
+        look = read_until(at, call(traits.read_by, ids), what, answered, otherwise=body)
         judge_members(at, rule, look, answered, otherwise=body, shown_by=[created])
         return
     if not traits.listed_by or traits.shared:
@@ -218,7 +218,7 @@ def test_read_equals_create(at: Check) -> None:
             continue
         created, truth = document(exchange), stated(create, resource.body, fixture.ids(create))
         reading, what = call(at.operation.id, own), f"read after it was created with {resource.kind}"
-        answer = look_for(at, reading, what, created, but=MOVING, otherwise=truth)
+        answer = read_until(at, reading, what, created, but=MOVING, otherwise=truth)
         if at.accepted(rule, answer) and isinstance(answer.document, dict):
             judge_members(at, rule, answer, created, but=MOVING, otherwise=truth, shown_by=[exchange])
     at.observe_delay("when does a write show?")

@@ -234,8 +234,8 @@ def test_undocumented_reads_are_guarded(at: Check) -> None:
         ids = at.lane.account(owner="secondary").ids(at.operation.id)
         collections.append((call(at.operation.id, ids).path, False))
     for collection, known in collections:
-        found = _addresses(at, collection, identifier(create), documented=known)
-        addresses |= dict.fromkeys(found, identifier(create))
+        places = _addresses(at, collection, identifier(create), documented=known)
+        addresses |= dict.fromkeys(places, identifier(create))
     for address, own in addresses.items():
         what = f"GET {address} by another organization"
         _judge_read(at, own, at.send(Call(None, "GET", address), what, "secondary"))
@@ -305,7 +305,7 @@ def test_foreign_parent_in_the_query(at: Check) -> None:
             furnish(foreign, at.operation)
     what = f"the {read} of the other organization, by itself"
     theirs = at.eventually(
-        lambda: at.shown(foreign.call(at.operation.id), what, "secondary"), lambda answer: bool(_ids(answer))
+        lambda: at.find(foreign.call(at.operation.id), what, "secondary"), lambda answer: bool(_ids(answer))
     )
     ids = {name: foreign.ids(at.operation.id)[name] for name in parameters(at.operation.id)}
     what = f"an own {read} with the ids of another organization's parents in its query"

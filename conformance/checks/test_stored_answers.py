@@ -32,7 +32,7 @@ def test_headers_of_the_owner(at: Check) -> None:
     key, identity = new_key(), new_key()
     alike: tuple[tuple[str, str], ...] = (("X-Request-Id", identity), ("X-Correlation-Id", identity))
     usual = owner.call(at.operation.id)
-    first = at.shown(
+    first = at.find(
         usual.but(idempotency_key=key, headers=alike), "the owner's request with an Idempotency-Key"
     )
     if etag := first.header("etag"):

@@ -247,7 +247,7 @@ def _after_owners(at: Check, steps: Sequence[Step]) -> Iterator[Step]:
     for step in steps:
         if reader != owner(step.engine.fixture):
             reader, theirs = owner(step.engine.fixture), step.engine.other(FOREIGN)
-            at.shown(theirs.call(at.operation.id), "the owner reads what another will ask for", owner(theirs))
+            at.find(theirs.call(at.operation.id), "the owner reads what another will ask for", owner(theirs))
         yield step
 
 
@@ -256,7 +256,7 @@ def _judge_owner(at: Check, refusal: Exchange) -> None:
     what = "the owner reads what another organization was just refused"
     own = account(at, "own").call(at.operation.id)
     # A replica may lag.
-    answer = at.shown(own.but(target=refusal.call.target), what)
+    answer = at.find(own.but(target=refusal.call.target), what)
     elsewhere = at.lane.account(SIBLING_TENANT).call(at.operation.id)
     alike = answer.refused and answer.status == refusal.status
     if answer.succeeded or (alike and at.send(elsewhere, "the owner reads another address").succeeded):

@@ -20,7 +20,7 @@ from conformance.checks.beneficiaries import (
     unreliable,
 )
 from conformance.checks.check import Check, check
-from conformance.checks.members import judge_members, look_for
+from conformance.checks.members import judge_members, read_until
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
@@ -255,7 +255,7 @@ def test_values_that_clear_a_field(at: Check) -> None:
             continue
         answered += len(answers)
         what = f"a read after updates with {'empty texts' if value == '' else 'null'}"
-        later = look_for(at, call("getBeneficiary", person.ids), what, expected)
+        later = read_until(at, call("getBeneficiary", person.ids), what, expected)
         judge_members(at, "beneficiary.update", later, expected, shown_by=answers)
     if not answered:
         at.not_exercised("beneficiary.update", "the server takes neither null nor empty texts")

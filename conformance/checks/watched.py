@@ -62,7 +62,7 @@ class Watched:
         self.accepted: set[str] = set()
         self._own_ids = own_ids
         #: Ids that snapshots up to the start have shown.
-        self._seen: set[str] = set()
+        self._ids_before: set[str] = set()
         #: Numbers of changes accepted, and of resources created, before the start.
         self._earlier = self._created = 0
         #: Ids of elements that the server added itself.
@@ -79,7 +79,7 @@ class Watched:
 
     def begin(self, *looks: Snapshot) -> None:
         """Notes that effects are changes since now, and nothing that these snapshots show."""
-        self._seen = self._seen.union(*(look.ids for look in looks))
+        self._ids_before = self._ids_before.union(*(look.ids for look in looks))
         self._earlier, self._created = len(self.lane.accepted), len(self.lane.created.resources)
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
@@ -168,7 +168,7 @@ class Elements(Watched):
         """The ids that are no effect: accepted creates, the server's own elements, what was created before
         the start, and, as replicas lag, what earlier looks have shown."""
         earlier = {each.id for each in self.lane.created.resources[: self._created]}
-        return {*self.accepted, *self._own, *earlier, *(self._seen - before.ids)}
+        return {*self.accepted, *self._own, *earlier, *(self._ids_before - before.ids)}
 
 
 class Accounts(Elements):
@@ -206,7 +206,7 @@ class Accounts(Elements):
             raise unseen("has too many pages to find what was added", came.exchanges[-1], FEWER_ACCOUNTS)
         # An old account may be among the new ones if the list's order was misjudged.
         fresh = objects(came.items if before.whole else came.fresh)
-        new = [identity(item) for item in fresh if identity(item) not in self._seen]
+        new = [identity(item) for item in fresh if identity(item) not in self._ids_before]
         return _pages([page.exchange, *came.page_exchanges], new, whole=(page.total or 0) <= len(page.items))
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:

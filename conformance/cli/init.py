@@ -157,6 +157,6 @@ def _text(answers: dict[str, str]) -> str:
         if key == "api_key":
             lines += ["", f"[{table}]" if table in tables else f"# [{table}]"]
         value = answers.get(place)
-        shown = f"{key} = {json.dumps(value, ensure_ascii=False)}" if value else f'# {key} = "..."'
-        lines.append(f"{shown:<40}# {text}")
+        line = f"{key} = {json.dumps(value, ensure_ascii=False)}" if value else f'# {key} = "..."'
+        lines.append(f"{line:<40}# {text}")
     return "\n".join([*lines, "", _MORE, ""])

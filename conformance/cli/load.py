@@ -51,12 +51,12 @@ def run(options: argparse.Namespace) -> int:
         extra = "'financial-accounts-conformance[load]'"
         raise InputError(f"Locust is not installed; install it with pip install {extra}.")
     target = load(options.target, os.environ, options.base_url)
-    given = {name: value for name in OWN if (value := getattr(options, attribute(name))) is not None}
-    limits: dict[str, Any] = {limit: given[name] for name in given if (limit := OPTIONS[name].limit)}
+    values = {name: value for name in OWN if (value := getattr(options, attribute(name))) is not None}
+    limits: dict[str, Any] = {limit: values[name] for name in values if (limit := OPTIONS[name].limit)}
     target = replace(target, limits=replace(target.limits, **limits))
     folder = Path(os.path.abspath(options.report_dir))
     folder.mkdir(parents=True, exist_ok=True)
-    recorded = {"load": shlex.join(options.words)} | {name: str(value) for name, value in given.items()}
+    recorded = {"load": shlex.join(options.words)} | {name: str(value) for name, value in values.items()}
     if options.target:
         recorded["target"] = str(options.target)
     selection = f"load {' '.join(options.words)}".strip()

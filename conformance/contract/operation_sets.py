@@ -46,8 +46,8 @@ def _finds_what_is_made(operation: Operation) -> bool:
 
 
 def _shows_a_text(operation: Operation) -> bool:
-    shown = documented(operation.id)
-    return any(field.free and field.name in shown for field in request_fields(operation.id))
+    members = documented(operation.id)
+    return any(field.free and field.name in members for field in request_fields(operation.id))
 
 
 #: Name of a set -> what holds of its operations. rules.yaml says the same in words.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from conformance._text import listed, plain, shown
+from conformance._text import brief, listed, plain
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -224,18 +224,18 @@ def _message(error: ValidationError) -> str:
             return "is there, which it should not be"
         case "type":
             or_null = " or null" if error.parent is not None and error.parent.validator == "anyOf" else ""
-            return f"is {shown(value)}, not {_named(wanted)}{or_null}"
+            return f"is {brief(value)}, not {_named(wanted)}{or_null}"
         case "enum":
-            return f"is {shown(value)}, not one of {', '.join(map(str, wanted))}"
+            return f"is {brief(value)}, not one of {', '.join(map(str, wanted))}"
         case "const":
-            return f"is {shown(value)}, not {shown(wanted)}"
+            return f"is {brief(value)}, not {brief(wanted)}"
         case "format":
-            return f"is {shown(value)}, which is no {wanted}"
+            return f"is {brief(value)}, which is no {wanted}"
         case "pattern":
             described = str(schema.get("description", "")).rstrip(".")
             # A long pattern is no help.
             form = wanted if len(wanted) <= _SHORT_PATTERN or not described else ""
-            return f"is {shown(value)}, not of the form {': '.join(filter(None, (form, described)))}"
+            return f"is {brief(value)}, not of the form {': '.join(filter(None, (form, described)))}"
         case "maxLength" | "minLength" | "minItems":
             unit = "elements" if error.validator == "minItems" else "characters"
             return f"has {len(value)} {unit}, {'more' if len(value) > wanted else 'fewer'} than {wanted}"
@@ -243,5 +243,5 @@ def _message(error: ValidationError) -> str:
             names = [name for name in value if name not in schema.get("properties", {})]
             return f"has {listed(map(plain, names))}, which is unknown"
         case "minimum" | "maximum":
-            return f"is {shown(value)}, {'below' if value < wanted else 'above'} {wanted}"
-    return f"is {shown(value)}, which breaks {error.validator}"
+            return f"is {brief(value)}, {'below' if value < wanted else 'above'} {wanted}"
+    return f"is {brief(value)}, which breaks {error.validator}"

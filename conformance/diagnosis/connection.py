@@ -64,7 +64,7 @@ def no_answer(examination: Examination, exchange: Exchange) -> None:
     else:
         name = "no HTTP"
         text = f"{url} does not answer HTTP: {error}. Check base_url, its scheme and its port."
-    examination.found(name, text)
+    examination.diagnose(name, text)
 
 
 def elsewhere(examination: Examination, answers: tuple[Exchange, Exchange], unsigned: bool) -> bool:
@@ -99,7 +99,7 @@ def elsewhere(examination: Examination, answers: tuple[Exchange, Exchange], unsi
         )
     else:
         return False
-    examination.found(name, text)
+    examination.diagnose(name, text)
     return True
 
 

@@ -41,7 +41,7 @@ def unauthenticated(examination: Examination, organization: Organization, exchan
     else:
         kind, reason = "credentials", f"Check {name}.api_key and {name}.secret."
     refused = f"The server refuses every request signed for [{name}] ({exchange.described()})."
-    examination.found(kind, f"{refused} {reason}")
+    examination.diagnose(kind, f"{refused} {reason}")
 
 
 def _signature(examination: Examination, organization: Organization) -> str:
@@ -62,7 +62,7 @@ def query_is_rewritten(examination: Examination, organization: Organization) -> 
     """Sends an unusual but legal query; one that is refused for its signature was rewritten by a proxy."""
     exchange = examination.listed(organization, "size=1&page=1&size=1&note=a%2Fb%20c")
     if exchange.error_code == "invalid_signature":
-        examination.found(
+        examination.diagnose(
             "query is rewritten",
             f"A signed request is accepted without a query and refused with one ({exchange.described()}): a "
             "proxy in front of the server, or its framework, decodes, sorts or re-encodes the query before "
@@ -75,7 +75,7 @@ def body_is_rewritten(examination: Examination, organization: Organization, crea
     """Diagnoses a POST that is refused for its signature while a GET is accepted."""
     mistake = _accepted_mistake(examination, organization, "createAccount")
     named = f" It seems that it {mistake.text}." if mistake else ""
-    examination.found(
+    examination.diagnose(
         "body is rewritten",
         f"GET requests signed for [{organization.name}] are accepted, POST requests refused "
         f"({created.described()}): the server, or a proxy, signs another body than the bytes that were "

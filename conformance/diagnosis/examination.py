@@ -80,7 +80,7 @@ class Examination:
         ids = {"customer_id": organization.customer_id}
         return self.send(organization, call("createAccount", ids, self.samples.of("account")))
 
-    def found(self, name: str, text: str, *, stops: bool = True) -> None:
+    def diagnose(self, name: str, text: str, *, stops: bool = True) -> None:
         """Adds a diagnosis; its text becomes printable, without secrets."""
         self.diagnoses.append(Diagnosis(name, printable(Redactor(self.target).text(text)), stops))
 

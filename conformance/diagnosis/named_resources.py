@@ -20,19 +20,19 @@ def customer_refused(
     said = " and ".join(dict.fromkeys(answer.described() for answer in answers))
     swapped = replace(organization, customer_id=secondary.customer_id if secondary else "")
     if answers[0].status == 404:
-        examination.found(
+        examination.diagnose(
             "unknown customer",
             f"{name}.customer_id: the server does not know this customer ({said}), or base_url points to the "
             "wrong place. Check both; base_url holds everything before /v1.",
         )
     elif secondary and name == "primary" and examination.listed(swapped).succeeded:
-        examination.found(
+        examination.diagnose(
             "customers swapped",
             "primary.customer_id belongs to another organization and secondary.customer_id to the first: the "
             "customers, or the keys, of the two are swapped. Exchange them.",
         )
     else:
-        examination.found(
+        examination.diagnose(
             "customer of another organization",
             f"{name}.customer_id: this customer belongs to another organization ({said}). Check that "
             f"{name}.api_key and {name}.customer_id go together.",
@@ -49,7 +49,7 @@ def organizations_are_one(examination: Examination) -> None:
         replace(secondary, customer_id=primary.customer_id),
     )
     if all(examination.listed(visitor).succeeded for visitor in visitors):
-        examination.found(
+        examination.diagnose(
             "one organization twice",
             "The keys of [primary] and [secondary] both reach the customers of both: they are two keys of "
             "one organization, or the server does not tell organizations apart. If it is the former, name "
@@ -65,7 +65,7 @@ def other_customer(examination: Examination) -> None:
         return
     listed = examination.listed(replace(primary, customer_id=primary.other_customer_id))
     if listed.status in (403, 404):
-        examination.found(
+        examination.diagnose(
             "unknown other customer",
             f"primary.other_customer_id: the server answers {listed.described()}. Name another customer of "
             "the same organization, or leave the key out.",
@@ -78,11 +78,15 @@ def funded_account(examination: Examination) -> None:
     primary, funded = examination.target.primary, examination.target.primary.funded_account_id
     if not examination.target.features.payouts or funded is None:
         return
-    if (answer := _shown(examination, funded)) is None:
+    if (answer := _account_read(examination, funded)) is None:
         account = examination.created(primary).get("id")
         # Read again, since a cache may depend on earlier requests, which the checks judge.
-        if isinstance(account, str) and _shown(examination, account) and not _shown(examination, funded):
-            examination.found(
+        if (
+            isinstance(account, str)
+            and _account_read(examination, account)
+            and not _account_read(examination, funded)
+        ):
+            examination.diagnose(
                 "unknown funded account",
                 f"primary.funded_account_id: the server shows no account {funded} of this customer, "
                 "although it shows one that was just created. Correct the id, or leave it out where no "
@@ -92,7 +96,7 @@ def funded_account(examination: Examination) -> None:
     funds = (amounts(answer.get("balances")) or {}).items()
     available = any(amount > 0 for (_, member), amount in funds if member == "available_balance")
     if answer.operation == "getAccountBalances" and answer.succeeded and not available:
-        examination.found(
+        examination.diagnose(
             "funded account without funds",
             "primary.funded_account_id has no available balance above zero in any currency: where the server "
             "wants funds, payouts stay inconclusive. Put money on it.",
@@ -100,7 +104,7 @@ def funded_account(examination: Examination) -> None:
         )
 
 
-def _shown(examination: Examination, account: str) -> Exchange | None:
+def _account_read(examination: Examination, account: str) -> Exchange | None:
     """The first read of an account that is answered with neither 403 nor 404."""
     primary = examination.target.primary
     ids = {"customer_id": primary.customer_id, "account_id": account}

@@ -72,7 +72,7 @@ class OperationFixtures:
                 self._populate(self._own, adds)
             if OPERATIONS[self.operation].method == "GET":
                 reading = self._own.call(self.operation)
-                self.lane.shown(self._own.client, reading, "a read, to see whether it is there")
+                self.lane.find(self._own.client, reading, "a read, to see whether it is there")
         return self._own
 
     def _populate(self, fixture: Fixture, create: str) -> None:
@@ -102,7 +102,7 @@ class OperationFixtures:
             fixture = self.lane.account(owner="secondary")
             if OPERATIONS[self.operation].method == "GET":
                 reading = fixture.call(self.operation)
-                self.lane.shown(
+                self.lane.find(
                     fixture.client, reading, "the owner reads what another organization will ask for"
                 )
         except (Inconclusive, NotApplicable):

@@ -106,7 +106,7 @@ class Fuzzer(Engine):
         """Sends a case; without its operation where a front end or router may not find that."""
         sound = self._expected.accepted is not None and not case.front_end
         # Repeated with another key where what it names may be too new.
-        send = self.at.shown if sound else self.at.send
+        send = self.at.find if sound else self.at.send
         sent = call.but(operation=None) if case.front_end else call
         answer = send(sent, f"a generated request, {case.name}")
         if not case.front_end:

@@ -106,7 +106,7 @@ class Sequence:
         call = call_of(case, {name: quoted(value) for name, value in ids.items()}, body)
         expected = expect(call, self.lane.target, Known(path, payee, valid))
         reads = call.method == "GET" and not expected.refusals
-        send = self.examples.shown if reads else self.examples.send
+        send = self.examples.find if reads else self.examples.send
         exchange = send(call, f"a step of a sequence, {operation}")
         self.examples.count(exchange)
         self._judge(expected, exchange)

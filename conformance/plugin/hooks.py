@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
-from conformance.plugin import embedded, options
+from conformance.plugin import embedded
+from conformance.plugin.options import Options, parse
 
-_OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
+_OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
 
 
 # --------------------------------------------------------------------------- the session
@@ -33,59 +34,59 @@ def pytest_configure(config: pytest.Config) -> None:
     # The checks are collected even if a project's python_files excludes them.
     for folder in TEST_FOLDERS:
         config.addinivalue_line("python_files", str(Path(glob.escape(str(folder)), "test_*.py")))
-    config.stash[_OPTIONS] = options.parse(config)
+    config.stash[_OPTIONS] = parse(config)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Registers what controls the run, or runs tests in a process of pytest-xdist, or both."""
     config = session.config
-    given = config.stash[_OPTIONS]
-    if not given.selected:
+    options = config.stash[_OPTIONS]
+    if not options.selected:
         return
-    if given.idle:
-        _read_contract(given)
+    if options.idle:
+        _read_contract(options)
         return
-    if given.worker:
+    if options.worker:
         from conformance.plugin.lanes import Runner
 
-        config.pluginmanager.register(Runner(given, config.workerinput["conformance"]))  # type: ignore[attr-defined]
+        config.pluginmanager.register(Runner(options, config.workerinput["conformance"]))  # type: ignore[attr-defined]
         return
     # An earlier session of this process may have frozen what it kept.
     gc.unfreeze()
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
 
     def tell(text: str) -> None:
-        if reporter is not None and given.verbosity >= 0:
+        if reporter is not None and options.verbosity >= 0:
             reporter.write_line(text)
             reporter.flush()
 
     tell("conformance: starting")
     server = None
     try:
-        if given.judges_embedded(os.environ):
+        if options.judges_embedded(os.environ):
             # First, as it starts beside the imports.
             server = embedded.start()
             config.add_cleanup(functools.partial(embedded.stop, server))
         from conformance.plugin.lanes import Runner
         from conformance.plugin.session import Session
 
-        _read_contract(given)
-        controls = Session(config, given, os.environ, server, tell)
+        _read_contract(options)
+        controls = Session(config, options, os.environ, server, tell)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(controls, "conformance session")
     if not getattr(config.option, "tx", None):
-        controls.runner = Runner(given, controls.process_data())
+        controls.runner = Runner(options, controls.process_data())
         config.pluginmanager.register(controls.runner)
 
 
-def _read_contract(given: options.Options) -> None:
+def _read_contract(options: Options) -> None:
     """Imports what of collection reads the contract. Raises pytest.UsageError if that cannot be read, or has
     no cell of those that options name."""
     try:
         importlib.import_module("conformance.world.bodies")
-        _ = given.scope
+        _ = options.scope
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -118,8 +119,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    given = config.stash[_OPTIONS]
-    if not given.selected:
+    options = config.stash[_OPTIONS]
+    if not options.selected:
         return
     from conformance.plugin.selection import Test
 
@@ -127,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not isinstance(item, Test):
             others.append(item)
-        elif item.job.selected(given):
+        elif item.job.selected(options):
             selected.append(item)
         else:
             left.append(item)

@@ -117,7 +117,7 @@ class Options(Values):
     """The values of all options, and what pytest's own options say of the run.
 
     `selected`: the run collects the suite's checks; `idle`: it runs nothing; `debugging`: pytest may stop in
-    a debugger; `given`: option -> text, for reports; `narrowed`: see there.
+    a debugger; `texts`: option -> text, for reports; `narrowed`: see there.
     """
 
     selected: bool
@@ -127,7 +127,7 @@ class Options(Values):
     installed: bool
     verbosity: int
     base_url: str | None
-    given: Mapping[str, str]
+    texts: Mapping[str, str]
     narrowed: list[str]
 
     @functools.cached_property
@@ -176,14 +176,14 @@ def parse(config: pytest.Config) -> Options:
     """Parses the options of a session."""
     option, folder = config.option, config.invocation_params.dir
     values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
-    given = {
+    texts = {
         name: " ".join(value) if own.repeats else str(value)
         for name, own in OPTIONS.items()
         if own.recorded and (value := values[attribute(name)]) not in (None, own.default)
     }
     base_url = config.getoption("base_url", None)
     others = {"base-url": base_url, "-k": option.keyword, "-m": option.markexpr}
-    given |= {name: str(value) for name, value in others.items() if value}
+    texts |= {name: str(value) for name, value in others.items() if value}
     values["effort"] = Effort(values["effort"])
     # A process of pytest-xdist has the controller's.
     data = getattr(config, "workerinput", {}).get("conformance", {})
@@ -200,6 +200,6 @@ def parse(config: pytest.Config) -> Options:
         installed=bool(option.pyargs),
         verbosity=getattr(option, "verbose", 0),
         base_url=base_url,
-        given=given,
+        texts=texts,
         narrowed=narrowed(config),
     )

@@ -74,18 +74,18 @@ class Job:
         section."""
         if self.judged.generated:
             return []
-        found: list[tuple[str, object]] = [("operation", self.parameter)]
+        named: list[tuple[str, object]] = [("operation", self.parameter)]
         for rule in (RULES[name] for name, _ in self.cells):
-            found += [("rule", rule.id), ("level", str(rule.level)), ("section", ", ".join(rule.section))]
-        return found
+            named += [("rule", rule.id), ("level", str(rule.level)), ("section", ", ".join(rule.section))]
+        return named
 
-    def selected(self, given: Options) -> bool:
+    def selected(self, options: Options) -> bool:
         """True if a run with these options includes it."""
-        if self.judged.deep and given.effort is not Effort.DEEP:
+        if self.judged.deep and options.effort is not Effort.DEEP:
             return False
-        if given.effort is Effort.QUICK and (self.judged.name, self.parameter) not in quick():
+        if options.effort is Effort.QUICK and (self.judged.name, self.parameter) not in quick():
             return False
-        return given.scope.wants(self)
+        return options.scope.wants(self)
 
 
 class Checks(pytest.Module):
@@ -229,8 +229,8 @@ class Scope:
 def _of_rule(text: str) -> list[tuple[str, str]]:
     """The cells of `auth.signature`, `auth.*`, `auth`, `auth.signature@createPayout`. Raises InputError."""
     names, at, where = text.partition("@")
-    found = rules_named(names, RULES, "--rule: ")
-    covered = [(rule, operation) for rule in found for operation in RULES[rule].operations]
+    chosen = rules_named(names, RULES, "--rule: ")
+    covered = [(rule, operation) for rule in chosen for operation in RULES[rule].operations]
     operations = operations_named(where, "--rule: ") if at else ()
     cells = [cell for cell in covered if not at or cell[1] in operations]
     if not cells:

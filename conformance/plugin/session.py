@@ -79,7 +79,7 @@ class Session:
             started=time.time(),
             seconds=0.0,
             seed=options.seed,
-            options=dict(options.given),
+            options=dict(options.texts),
             embedded=server is not None,
             folder=shortest(self.folder),
             label=run_label(),

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from conformance._text import meant, shown
+from conformance._text import brief, meant
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import resolved_schema
 from conformance.contract.schemas import Schema
@@ -102,10 +102,10 @@ def _paragraph(error: ValidationError, tables: Mapping[str, Any]) -> str:
     inside = len(path) < len(error.absolute_path)
     described: Any = keys(".".join(names[:-1]))[names[-1]] if inside else error.schema
     if "description" not in described:
-        return f"{where}: it should be a table, written [{where}], not {shown(value)}."
+        return f"{where}: it should be a table, written [{where}], not {brief(value)}."
     # A number in the place of a secret may be the secret.
-    seen = _KINDS.get(type(value), "another value") if names[-1] == "secret" else shown(value)
-    return f"{where}: it should hold {described['description']}, not {seen}."
+    text = _KINDS.get(type(value), "another value") if names[-1] == "secret" else brief(value)
+    return f"{where}: it should hold {described['description']}, not {text}."
 
 
 def _unknown(path: Sequence[str], error: ValidationError) -> str:

@@ -40,24 +40,24 @@ def _empty() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def apply(made: ssl.SSLContext, files: Tls) -> None:
+def apply(context: ssl.SSLContext, files: Tls) -> None:
     """Loads the authority and the client certificate into a context. Raises OSError, ssl.SSLError."""
-    _trust(made, files)
-    _certify(made, files)
+    _trust(context, files)
+    _certify(context, files)
 
 
 class _EncryptedKey(ValueError):
     """The private key needs a passphrase."""
 
 
-def _trust(made: ssl.SSLContext, files: Tls) -> None:
+def _trust(context: ssl.SSLContext, files: Tls) -> None:
     if files.ca is not None:
-        made.load_verify_locations(files.ca)
+        context.load_verify_locations(files.ca)
 
 
-def _certify(made: ssl.SSLContext, files: Tls) -> None:
+def _certify(context: ssl.SSLContext, files: Tls) -> None:
     def passphrase() -> str:
         raise _EncryptedKey
 
     if files.client_certificate is not None:
-        made.load_cert_chain(files.client_certificate, files.client_key, passphrase)
+        context.load_cert_chain(files.client_certificate, files.client_key, passphrase)

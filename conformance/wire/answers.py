@@ -53,7 +53,7 @@ def receive(response: httpx.Response, exchange: Exchange) -> None:
     exchange.response_body = _one_of_equals(body) if len(body) <= MAX_ALIKE else body
     exchange.truncated = truncated or longer
     exchange.status = response.status_code
-    exchange.response_headers = _kept(headers)
+    exchange.response_headers = _bounded(headers)
 
 
 def _read(stream: Iterable[bytes]) -> tuple[bytes, bool]:
@@ -95,7 +95,7 @@ def _inflated(body: bytes, form: int) -> tuple[bytes | None, bool]:
     return (data, False) if unpacking.eof else (None, False)
 
 
-def _kept(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _bounded(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     first = headers[:MAX_HEADERS]
     first += [pair for pair in headers[MAX_HEADERS:] if pair[0].lower() in _READ][:MAX_HEADERS]
     if all(len(name) <= MAX_HEADER >= len(value) for name, value in first):

@@ -25,7 +25,7 @@ class Nonces:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def planned(self, nonce: str | None) -> None:
@@ -33,12 +33,12 @@ class Nonces:
         sent."""
         if nonce:
             with self._lock:
-                self._seen[nonce] = self._seen.get(nonce, 0) + 1
+                self._counts[nonce] = self._counts.get(nonce, 0) + 1
 
     def renewed(self, call: Call, exchange: Exchange) -> Call:
         """The call to retry, with a fresh nonce if it fixes one that no other request has had."""
         nonce = call.auth.nonce
-        if not nonce or self._seen.get(exchange.nonce or "", 0) != 1:
+        if not nonce or self._counts.get(exchange.nonce or "", 0) != 1:
             return call
         return call.signed(nonce=alike(nonce))
 

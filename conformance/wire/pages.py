@@ -306,7 +306,7 @@ class PageReading:
         return sorted(read, key=lambda page: page.exchange.number)
 
     @property
-    def shown(self) -> set[str]:
+    def ids(self) -> set[str]:
         """Ids on all pages."""
         return {identifier for page in self._pages for identifier in page.ids}
 

@@ -37,7 +37,7 @@ class Cache:
             raise type(value)(value.why)
         return value
 
-    def find(self, key: Hashable) -> Any:
+    def peek(self, key: Hashable) -> Any:
         """Returns the value of a key, or None."""
         value = self._values.get(key)
         return None if isinstance(value, Inconclusive) else value

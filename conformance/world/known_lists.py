@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conformance._text import shown
+from conformance._text import brief
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.outcomes import Judgement, Unclear
@@ -118,7 +118,7 @@ class KnownList:
         """Sends a create; again with its key, with back-off, while a gateway has answered in the place of the
         server, which may still be at work and add the element later."""
         name = TRAITS[self.create].free_text
-        text = f", {name} {shown(request.document[name])}" if name in request.document else ""
+        text = f", {name} {brief(request.document[name])}" if name in request.document else ""
         return self.fixture.lane.lag.eventually(
             self.create,
             lambda: self.send(request, f"an element to be listed{text}"),

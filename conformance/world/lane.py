@@ -184,7 +184,7 @@ class Fixture:
         only that is paid. Tried once in a run."""
         primary = self.lane.target.primary
         opened, vetted = (
-            self.cache.find(("account",)),
+            self.cache.peek(("account",)),
             primary.beneficiary_id and primary.payout_destination_id,
         )
         funded = str(primary.funded_account_id) in (self._account_id, opened and opened.get("id"))

@@ -246,7 +246,7 @@ class Sender:
             return first
         return self._until(exists, first, lambda: self.once(client, call, purpose))
 
-    def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
+    def find(self, client: Client, call: Call, purpose: str) -> Exchange:
         """Sends a sound call as `send` does, but each time with a new Idempotency-Key, as a server may repeat
         a refusal, and whatever the refusal of a body that names a new resource."""
 
@@ -349,7 +349,7 @@ class Sender:
                 raise InternalError(
                     f"the suite's own valid request for {call.operation} breaks openapi.yaml: {problem}"
                 )
-        exchange = self.shown(client, call, purpose)
+        exchange = self.find(client, call, purpose)
         if not exchange.succeeded or not isinstance(exchange.document, dict):
             raise refusal_of_valid(exchange)
         return exchange

@@ -165,11 +165,11 @@ def test_given_options_are_repeated_in_the_command() -> None:
         args=[],
         getoption=lambda name, default: "http://127.0.0.1:8000",
     )
-    given = options.parse(config).given
-    words = shlex.split(commands.again(given, 7))
-    left_out = [name for name in given if name not in words and f"--{name}" not in words]
+    texts = options.parse(config).texts
+    words = shlex.split(commands.again(texts, 7))
+    left_out = [name for name in texts if name not in words and f"--{name}" not in words]
     assert left_out == ["lanes"]
-    assert "wait" not in given
+    assert "wait" not in texts
 
 
 def test_the_readme_has_a_row_for_each_option() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.world.corpora import Value, shown
+from conformance.world.corpora import Value, readable
 
 #: Not a positive decimal string: refused in payouts.
 REFUSED = (
@@ -141,5 +141,5 @@ def named(entry: Value) -> str:
         case " ":
             return "a space"
         case str(text):
-            return f'"{shown(text)}"'
+            return f'"{readable(text)}"'
     return f"the number {entry.value}"

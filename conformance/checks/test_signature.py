@@ -22,8 +22,9 @@ CHANGED = (
     # A server that accepts a prefix accepts this one.
     "last digit left out",
     "one digit more",
-    # What a lenient decoder of hexadecimal reads as digits.
+    # What a lenient decoder of hexadecimal reads as digits, or leaves out.
     "letters for digits",
+    "a space between digits",
     # What becomes of a header that comes twice.
     "two signatures",
     # A comparison of the first characters misses it.

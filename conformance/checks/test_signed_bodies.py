@@ -134,7 +134,7 @@ def test_body_as_sent(engine: Engine) -> Iterator[Case]:
     escaped = (
         json.dumps(lettered(engine), separators=(",", ":"))
         .replace("\\ud83c", "\\uD83C")
-        .replace("conformance ", "conformance\\/ 50%25+1 ")
+        .replace("conformance ", "\\u0063onformance\\/ 50%25+1 ")
     )
     apart = to_json(lettered(engine)).replace(b"conformance", f"conform{COMBINED}".encode())
     reversed_body = json.dumps(dict(reversed(lettered(engine).items())), ensure_ascii=False, indent=2) + "\n"

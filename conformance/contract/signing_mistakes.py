@@ -270,6 +270,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("last digit left out", "leaves out the last digit of the signature", write=lambda digest: digest.hex()[:-1]),
     Mistake("second half left out", "leaves out the second half of the signature", write=lambda digest: digest.hex()[:32]),
     Mistake("one digit more", "writes a digit 0 behind the signature", write=lambda digest: digest.hex() + "0"),
+    Mistake("a space between digits", "writes a space in the middle of the signature", write=lambda digest: digest.hex(" ", 16)),
     Mistake("letters for digits", "writes the letters g to p in the place of the digits 0 to 9 of the signature", write=lambda digest: digest.hex().translate(_LETTERS)),
     Mistake("two signatures", "writes another signature behind the right one, after a comma", write=lambda digest: f"{digest.hex()}, {'0' * 64}"),
     *(Mistake(f"other {place} digit", f"writes another {place} digit of the signature", write=_other_digit(at)) for place, at in (("first", 0), ("middle", 32), ("last", 63))),

@@ -259,6 +259,8 @@ COMPARISONS = {
     "letters as digits": lambda expected, presented: (
         presented.translate(str.maketrans("ghijklmnop", "0123456789")) == expected
     ),
+    "what is no digit left out": lambda expected, presented: re.sub("[^0-9a-f]", "", presented) == expected,
+    "white space left out": lambda expected, presented: "".join(presented.split()) == expected,
     "base64": lambda expected, presented: base64.b64encode(bytes.fromhex(expected)).decode() == presented,
     "zeros": lambda expected, presented: presented == "0" * 64,
 }

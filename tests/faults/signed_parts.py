@@ -324,6 +324,9 @@ faults["auth.body-as-sent"] |= {
             "ISO 8859-1, or question marks": lambda body: body.decode("utf-8", "replace").encode(
                 "latin-1", "replace"
             ),
+            "escapes of ASCII read": lambda body: re.sub(
+                rb"\\u00([2-7][0-9a-fA-F])", lambda escape: bytes.fromhex(escape[1].decode()), body
+            ),
             "4096 bytes": lambda body: body[:4096],
             "65536 bytes": lambda body: body[:65536],
             "the composed form": lambda body: unicodedata.normalize(

@@ -127,7 +127,8 @@ def _paid(
 def test_payouts_at_once(at: Check) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
     confirmed in further rounds. Each answer shows its own amount and note. Balances in other currencies do
-    not move by as much. Records which balances payouts change."""
+    not move by as much, whichever of those that are held a payout is in. Records which balances payouts
+    change."""
     at.not_exercised("create.echo", "no payout was accepted")
     at.not_applicable(
         ONE_CURRENCY, "no balances in two currencies, one of which a new payout moves, are shown"
@@ -148,6 +149,8 @@ def test_payouts_at_once(at: Check) -> None:
             _judge_currencies(at, turn[: SINGLE + 2])
             if payouts.take(turn):
                 break
+        for part in payouts.in_others():
+            _judge_currencies(at, part)
     if payouts.still:
         at.not_applicable("payout.race", "a new payout leaves the balances as they are")
     elif payouts.judged:

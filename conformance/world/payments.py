@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from conformance.judge.conservation import (
     LOST,
@@ -20,11 +20,15 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.cache import once_for_all_lanes
+from conformance.world.calls import identifier
 from conformance.world.lane import Fixture, Lane
 from conformance.world.purposes import SHARED, purpose_of
 
 #: Rounds with other movements of the balance after which no more rounds follow.
 MOST_DISTURBED = 4
+
+#: Currencies other than the usual one in which a payout is made.
+MOST_CURRENCIES = 4
 
 #: Seconds in which a balance moves that does so at once, with a margin.
 _AT_ONCE = 0.4
@@ -142,6 +146,37 @@ class PayoutRounds:
         together = list(at_once(calls[SINGLE:], "payouts at once"))
         self._last = self._read_after(between, together)
         return [before, *single, between, *together, self._last]
+
+    def in_others(self) -> Iterator[list[Exchange]]:
+        """Pays once in each of the other currencies that are held, up to MOST_CURRENCIES; yields the read of
+        the balances before, the payout, and the read after it. One that is refused, to a payee in that
+        currency too, is left out, and a currency whose balance does not move is the last."""
+        before = self._last or self._send(self._look, "the balances before payouts")
+        own = self._fixture.call("createPayout").document["currency"]
+        shown = [code for code, _ in amounts(before.get("balances")) or {} if len(code) == 3 and code != own]
+        for code in [*dict.fromkeys(shown)][:MOST_CURRENCIES] if not self.still else ():
+            paid = self._paid_in(code)
+            if not paid.succeeded:
+                continue
+            after = self._read_after(before, [paid])
+            yield [before, paid, after]
+            if unmoved(before, after):
+                break
+            before = after
+
+    def _paid_in(self, code: str) -> Exchange:
+        """A payout in a currency: to the usual destination or, where that is refused, to one in it."""
+        fixture, what = self._fixture, f"a payout in {code}"
+        body = {**fixture.body("createPayout"), "currency": code}
+        paid = self._send(fixture.call("createPayout", body), what)
+        if paid.refused:
+            accounts = [*fixture.lane.samples.bank_accounts(), {**fixture.bank_account(), "currency": code}]
+            fitting = next(each for each in accounts if each["currency"] == code)
+            payee = self._send(fixture.call("createPayoutDestination", fitting), f"a destination in {code}")
+            if payee.succeeded:
+                body |= {"beneficiary_id": fixture.beneficiary_id, "payout_destination_id": identifier(payee)}
+                return self._send(fixture.call("createPayout", body), what)
+        return paid
 
     def take(self, turn: list[Exchange]) -> bool:
         """Takes a round into account; returns True if no more are needed."""

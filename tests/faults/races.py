@@ -249,6 +249,11 @@ faults["payout.one-currency"] |= {
             "those that begin with the same letter, or C": lambda code: code[0] in "UC",
         },
     ),
+    "A payout in another currency is taken from the dollars as well.": seam(
+        "reserve_funds",
+        lambda self, usual, ctx: _take(self, usual, ctx) if ctx.values["currency"] != "USD" else usual(),
+        each={"": lambda code: code == "USD"},
+    ),
     "A payout is added to what is pending in every currency.": after(
         "reserve_funds",
         lambda self, ctx: [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -16,6 +17,7 @@ from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import normalized, objects, show
 from conformance.judge.effects import EXACT
+from conformance.judge.effects import amounts as money
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
@@ -90,7 +92,8 @@ def test_amount_to_the_last_digit(at: Check) -> None:
     )
     _judge_amount(at, fixture, first)
     currency = first.call.document["currency"]
-    funds = _available(at, fixture, currency) if at.operation.traits.draws_on_funds else None
+    draws = at.operation.traits.draws_on_funds
+    funds = _held(at, fixture, currency).get("available_balance") if draws else None
     # A payout was accepted without funds, or they do not show: they are no limit.
     unlimited = funds is None or funds <= 0
     odd: list[Exchange] = []
@@ -189,15 +192,11 @@ def _decimal(value: Any) -> Decimal | None:
         return None
 
 
-def _available(at: Check, fixture: Fixture, currency: str) -> Decimal | None:
-    """Reads the amount that an account can pay in a currency; None where it does not show."""
+def _held(at: Check, fixture: Fixture, currency: str) -> dict[str, Decimal]:
+    """Reads the amounts of an account's balance in a currency, by member; none where they do not show."""
     answer = at.send(fixture.call("getAccountBalances"), "the balances, for the funds")
-    balances = answer.get("balances")
-    for balance in balances if answer.succeeded and isinstance(balances, list) else []:
-        if isinstance(balance, dict) and balance.get("currency") == currency:
-            funds = _decimal(balance.get("available_balance"))
-            return funds if funds is not None and funds.is_finite() else None
-    return None
+    balances = money(answer.get("balances")) if answer.succeeded else None
+    return {member: amount for (code, member), amount in (balances or {}).items() if code == currency}
 
 
 @check("payout.insufficient-funds", UNTOUCHED)
@@ -213,16 +212,16 @@ def test_payout_beyond_the_funds(at: Check) -> None:
         return
     fixture = at.account()
     currency = fixture.body("createPayout")["currency"]
-    funds = _available(at, fixture, currency)
-    if funds is None:
+    held = _held(at, fixture, currency)
+    if "available_balance" not in held:
         at.not_exercised(UNTOUCHED, f"the funded account shows no funds in {currency}")
         return
 
     def beyond() -> Exchange:
         body = fixture.body("createPayout")
-        # Earlier refused payouts may have left negative funds: their absolute value is beyond those of a
-        # conforming server as well, to which a replay is sent.
-        amount = format(EXACT.add(abs(funds), Decimal(body["amount"])), "f")
+        # Beyond what comes back of payouts that fail, too. Earlier refused payouts may have left negative
+        # funds: their absolute value is beyond those of a conforming server as well.
+        amount = format(functools.reduce(EXACT.add, map(abs, held.values()), Decimal(body["amount"])), "f")
         return at.send(fixture.call("createPayout", {**body, "amount": amount}), "a payout beyond the funds")
 
     effects = SideEffects(at, fixture).start()

@@ -35,6 +35,7 @@ from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay, balances_settle
 from tests.variants.payments import reserved_on_approval
 from tests.variants.replicas import BalancesUneven
+from tests.variants.resources import FundsDemanded
 
 UNTOUCHED, RACE = "refusal.changes-nothing", "test_payouts.test_payouts_at_once"
 
@@ -318,6 +319,25 @@ def test_what_a_payer_without_balances_does_not_show_is_not_passed(
     while run.send(run.client(), run.account(PAYOUTS).call("createPayout"), "one more").succeeded:
         pass
     assert judged(run, name, rule=rule).verdict is not Verdict.PASSED
+
+
+class FailingPayouts(FundsDemanded):
+    """Earlier payouts have failed, and their money is back, whenever another payout comes."""
+
+    def check_funds(self, ctx: Context) -> None:
+        for balance in ctx.store.balances(ctx.params["account_id"]):
+            back = EXACT.add(Decimal(balance.available), Decimal(balance.pending_payout))
+            moved = balance._replace(available=format(back, "f"), pending_payout="0.00")
+            ctx.store.set_balance(ctx.params["account_id"], moved)
+        super().check_funds(ctx)
+
+
+def test_a_payout_is_beyond_the_money_that_comes_back_of_others_too() -> None:
+    lane = run_on(FailingPayouts())
+    payer = lane.account(PAYOUTS)
+    lane.accept(payer.client, payer.call("createPayout").with_field("amount", "500"), "a payout that fails")
+    cell = judged(lane, "test_amounts.test_payout_beyond_the_funds")
+    assert cell.verdict is Verdict.PASSED, cell.summary
 
 
 # ---------------------------------------------------------------------- balances of an account

@@ -37,6 +37,7 @@ from conformance.wire.pages import (
     walk,
 )
 from conformance.world.known_lists import LONGEST_LIST, KnownList, accounts_of_the_run, large_list
+from conformance.world.lag import MOST_IN_VAIN
 
 #: Lists that take any number of elements, which a run alone adds.
 _LONG = tuple(
@@ -240,16 +241,24 @@ def _judge_last_page(at: Check, call: Call) -> None:
     def lacks(page: Page | None) -> int:
         return paging.lacking(page) if page else 0
 
+    def tells(page: Page | None) -> bool:
+        # A full page may lack none where one that is not full does.
+        return page is None or not (lacks(page) or len(page.items) >= MAX_SIZE)
+
+    what = "the last page of a list"
     with at.lane.adders.alone():
-        first = look()
-        last = at.eventually(look, lambda page: not lacks(page)) if lacks(first) else first
-    if first is None or last is None:
-        return
-    long = last.exchange.started - first.exchange.arrived >= at.lane.lag.within
-    if lacks(last) and not (long and last.total == first.total):
-        reason = "others added to the list each time its last page was read"
-        raise Inconclusive(Unclear(reason, remedy="Run it while nobody else creates accounts."))
-    at.expect("list.walk", *paging.as_many_as_counted("the last page of a list", last), first.exchange)
+        for _ in range(MOST_IN_VAIN):
+            first = look()
+            # Waits of its own, as those for the list may have been in vain before.
+            last = at.eventually(look, tells, what) if lacks(first) else first
+            if first is None or last is None:
+                return
+            long = last.exchange.started - first.exchange.arrived >= at.lane.lag.within
+            if not lacks(last) or (long and last.total == first.total):
+                at.expect("list.walk", *paging.as_many_as_counted(what, last), first.exchange)
+                return
+    reason = "others added to the list each time its last page was read"
+    raise Inconclusive(Unclear(reason, remedy="Run it while nobody else creates accounts."))
 
 
 def _judge_numbers(at: Check, reading: PageReading) -> None:

@@ -145,10 +145,11 @@ GROWING = (
 )
 
 
+@pytest.mark.parametrize("earlier", (0, 4, 8, 16, 22))
 @pytest.mark.parametrize("kind", GROWING)
-def test_totals_and_last_pages_are_judged_while_others_add(kind: str) -> None:
+def test_totals_and_last_pages_are_judged_whenever_others_add(kind: str, earlier: int) -> None:
     fault = by_id()[f"list.walk[listAccounts]: {kind}"]
-    behaviour = type("Busy", (fault.base, OtherClients), {})
+    behaviour = type("Busy", (fault.base, OtherClients), {"earlier": earlier})
     assert catch(replace(fault, base=behaviour)).shows(fault)
 
 

@@ -33,7 +33,7 @@ from tests.variants.choice import compose, times
 from tests.variants.demands import DailyLimit
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay, balances_settle
-from tests.variants.payments import reserved_on_approval
+from tests.variants.payments import currency_of_the_destination, reserved_on_approval
 from tests.variants.replicas import BalancesUneven
 from tests.variants.resources import FundsDemanded
 
@@ -380,6 +380,22 @@ class FeesInEuros(Behaviour):
             if balance.currency == "EUR":
                 left = EXACT.subtract(Decimal(balance.available), Decimal("0.35"))
                 ctx.store.set_balance(self.parent(ctx)["id"], balance._replace(available=format(left, "f")))
+
+
+class FromDollarsToo(Behaviour):
+    """Takes payouts in other currencies from the balance in dollars as well."""
+
+    def reserve_funds(self, ctx: Context) -> None:
+        super().reserve_funds(ctx)
+        if ctx.values["currency"] != "USD":
+            ctx.values = {**ctx.values, "currency": "USD"}
+            super().reserve_funds(ctx)
+
+
+@pytest.mark.parametrize("payee", [(), (currency_of_the_destination,)])
+def test_a_payout_in_another_currency_takes_no_dollars(payee: tuple[type[Behaviour], ...]) -> None:
+    lane = run_on(compose(*payee, FromDollarsToo))
+    assert judged(lane, RACE, rule="payout.one-currency").verdict.is_violation
 
 
 class PaidInPounds(Behaviour):

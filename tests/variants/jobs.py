@@ -59,12 +59,12 @@ class OthersPay(Behaviour):
 class OtherClients(Behaviour):
     """Creates an account of the same customer for another client at every 29th request about it."""
 
-    created_every = 29
+    created_every, earlier = 29, 0
 
     def resolve(self, ctx: Context) -> Any:
         answered = super().resolve(ctx)
         if ctx.customer is not None:
-            number = times(self, "other clients", ctx.customer["id"])
+            number = times(self, "other clients", ctx.customer["id"]) + self.earlier
             if number % self.created_every == 0:
                 insert(self, ctx, "account", ctx.customer, name=f"Of another client {number}")
         return answered

@@ -45,6 +45,12 @@ def test_balances_are_of_the_account(at: Check) -> None:
             fixtures.append(("an account of another organization", fixture))
         except Inconclusive as stop:
             at.unclear("balances.of-account", stop.why)
+    # No other lane opens an account from here on.
+    with at.lane.adders.alone():
+        _judge_accounts(at, fixtures, pays)
+
+
+def _judge_accounts(at: Check, fixtures: Sequence[tuple[str, Fixture]], pays: bool) -> None:
     # Before the first read, the new one last: a server may show the balances of whichever is the newest, or
     # only there those of another one. It is opened now, unless the server refuses to.
     for _, fixture in reversed(fixtures):

@@ -3,8 +3,11 @@ is sent anew elsewhere, and a check that could not judge for such a refusal is r
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -18,15 +21,16 @@ from conformance.contract.json_text import all_texts
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
+from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.world.lane import Lane
+from conformance.world.payers import Payers
 from conformance.world.purposes import CREATED, LISTS, PAYOUTS, SIBLING_TENANT
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.backends import few_payouts_to_one
-from tests.variants.choice import compose
+from tests.variants.choice import compose, insert
 from tests.variants.demands import DailyLimit, SamePayoutOnce, few_of_each
 from tests.variants.hurry import hurried
 from tests.variants.networks import refusing
@@ -164,6 +168,37 @@ def test_balances_are_looked_at_in_the_newest_account_though_checks_have_left_ot
     cells = judged(lane, "test_balances.test_balances_are_of_the_account", "getAccountBalances")
     assert [cell.verdict for cell in cells] == [Verdict.FAILED]
     assert lane.common.vacant.take([place], beside_wallets=True), "else no check has left an account"
+
+
+class Adders(Payers):
+    """Knows whether a thread is alone."""
+
+    held = False
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        self.held = True
+        yield
+        self.held = False
+
+
+def test_balances_are_looked_at_in_the_newest_account_though_other_lanes_open_more() -> None:
+    last = "What an account pays moves the balances of the one that its customer opened last: available_bal"
+    server, adders = faulty(last, "getAccountBalances"), Adders()
+
+    class Beside(type(server)):  # type: ignore[misc]
+        """Another lane opens an account after each read of balances, if it may."""
+
+        def balances(self, ctx: Context, record: Record) -> Any:
+            if not adders.held:
+                insert(self, ctx, "account", ctx.customer, name="Of another lane")
+            return super().balances(ctx, record)
+
+    server.__class__ = Beside
+    lane = run_on(server)
+    lane.adders = adders
+    cells = judged(lane, "test_balances.test_balances_are_of_the_account", "getAccountBalances")
+    assert [cell.verdict for cell in cells] == [Verdict.FAILED]
 
 
 def test_bursts_go_on_with_another_payee() -> None:

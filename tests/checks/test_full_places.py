@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +31,7 @@ from conformance.world.purposes import CREATED, LISTS, PAYOUTS, SIBLING_TENANT
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import run_on
 from tests.variants.backends import few_payouts_to_one
-from tests.variants.choice import compose, insert
+from tests.variants.choice import compose, insert, memory
 from tests.variants.demands import DailyLimit, SamePayoutOnce, few_of_each
 from tests.variants.hurry import hurried
 from tests.variants.networks import refusing
@@ -96,6 +97,34 @@ def test_where_a_customer_may_have_no_more_accounts_those_of_the_other_one_do() 
     ):
         for cell in judged(lane, check, operation):
             assert cell.verdict in (Verdict.PASSED, Verdict.OBSERVED), cell.summary
+
+
+class StandsStill(Behaviour):
+    """Shows the time of the first resource as that of each."""
+
+    def success_document(self, ctx: Context) -> dict[str, Any]:
+        shown: dict[str, Any] = super().success_document(ctx)
+        if ctx.operation.startswith("create"):
+            shown |= {"created": memory(self, "stands still").setdefault(ctx.operation, shown["created"])}
+        return shown
+
+
+@hurried()
+@pytest.mark.parametrize("operation", ["createAccount", "createWallet"])
+@pytest.mark.parametrize(("mistake", "verdict"), [((), Verdict.PASSED), ((StandsStill,), Verdict.FAILED)])
+def test_where_no_more_is_created_that_of_the_run_tells_the_time(
+    operation: str, mistake: tuple[type[Behaviour], ...], verdict: Verdict
+) -> None:
+    lane = run_on(compose(FewAccounts, *mistake))
+    for owner in ("primary", "cousin"):
+        create, wallet = lane.account(owner=owner).call("createAccount"), lane.account().call("createWallet")
+        while (last := lane.send(lane.client(), create, "one more")).succeeded:
+            path = wallet.path.replace(wallet.ids["account_id"], str(last.get("id")))
+            lane.send(lane.client(), wallet.but(target=path), "a wallet in it")
+            time.sleep(1)
+            create = lane.account(owner=owner).call("createAccount")
+    (cell,) = judged(lane, "test_late.test_timestamps_tell_the_time", operation)
+    assert cell.verdict is verdict, cell.summary
 
 
 class OneOfEach(Behaviour):
@@ -190,7 +219,7 @@ def test_balances_are_looked_at_in_the_newest_account_though_other_lanes_open_mo
         """Another lane opens an account after each read of balances, if it may."""
 
         def balances(self, ctx: Context, record: Record) -> Any:
-            if not adders.held:
+            if not adders.held and ctx.customer is not None:
                 insert(self, ctx, "account", ctx.customer, name="Of another lane")
             return super().balances(ctx, record)
 

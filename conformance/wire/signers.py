@@ -8,7 +8,12 @@ import httpx
 import requests
 
 from conformance.contract import signing
-from conformance.wire.request_bytes import wire_target
+
+
+def wire_target(request: httpx.Request) -> bytes:
+    """Request target on the wire."""
+    target: bytes = request.extensions.get("target", request.url.raw_path)
+    return target
 
 
 class HttpxSigner(httpx.Auth):

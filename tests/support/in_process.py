@@ -9,9 +9,10 @@ import httpx
 
 from conformance.reference.app import Server
 from conformance.reference.core_messages import Request
+from tests.support.httpx_transport import HttpxTransport
 
 
-class InProcessTransport(httpx.BaseTransport):
+class InProcessTransport(HttpxTransport):
     """Answers httpx requests with `server`. Thread-safe.
 
     The request target is the one httpx would send (the `target` extension, if set).

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import httpx
+
 from conformance._text import printable
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
@@ -12,7 +14,6 @@ from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pace import Pace
-from conformance.wire.transport import Carrier
 from conformance.world.calls import call
 from conformance.world.samples import Samples
 
@@ -40,7 +41,7 @@ class Examination:
     """Requests and diagnoses of one examination."""
 
     target: Target
-    transport: Carrier
+    transport: httpx.BaseTransport
     budget: Budget | None = None
     diagnoses: list[Diagnosis] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)

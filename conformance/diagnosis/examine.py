@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+import httpx
+
 from conformance._files import InputError
 from conformance.diagnosis import connection, named_resources
 from conformance.diagnosis.credentials import body_is_rewritten, query_is_rewritten, unauthenticated
@@ -11,11 +13,11 @@ from conformance.diagnosis.examination import Diagnosis, Examination
 from conformance.target.file import Organization, Target
 from conformance.wire.budget import Budget
 from conformance.wire.messages import MISSING, Failure
-from conformance.wire.transport import Carrier, Transport
+from conformance.wire.transport import Transport
 
 
 def preflight(
-    target: Target, transport: Carrier | None = None, *, budget: Budget | None = None
+    target: Target, transport: httpx.BaseTransport | None = None, *, budget: Budget | None = None
 ) -> Examination:
     """Examines a target before a run. Raises InputError, with one paragraph, if it cannot be judged."""
     examination = examine(target, transport, thorough=False, budget=budget)
@@ -26,7 +28,7 @@ def preflight(
 
 def examine(
     target: Target,
-    transport: Carrier | None = None,
+    transport: httpx.BaseTransport | None = None,
     *,
     thorough: bool = True,
     budget: Budget | None = None,

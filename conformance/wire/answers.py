@@ -7,8 +7,10 @@ import sys
 import threading
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import httpx
 
 if TYPE_CHECKING:
     from conformance.wire.messages import Exchange
@@ -42,33 +44,15 @@ def _one_of_equals(body: bytes) -> bytes:
     return body
 
 
-class Answer(Protocol):
-    """An answer whose body is unread: iterating reads that, piece by piece. It is to be closed."""
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def headers(self) -> Sequence[tuple[bytes, bytes]]: ...
-
-    def __iter__(self) -> Iterator[bytes]: ...
-
-    def close(self) -> None: ...
-
-
-def receive(answer: Answer, exchange: Exchange) -> None:
-    """Reads an answer into an exchange, and closes it. Raises the transport's errors if the connection
-    breaks."""
-    headers = [header_text(*pair) for pair in answer.headers]
-    try:
-        raw, truncated = _read(answer)
-    finally:
-        answer.close()
+def receive(response: httpx.Response, exchange: Exchange) -> None:
+    """Reads a response into an exchange. Raises the transport's errors if the connection breaks."""
+    headers = [header_text(*pair) for pair in response.headers.raw]
+    raw, truncated = _read(response.stream)  # type: ignore[arg-type]
     encoding = ", ".join(value for name, value in headers if name.lower() == "content-encoding")
     body, longer = unpacked(raw, encoding)
     exchange.response_body = _one_of_equals(body) if len(body) <= MAX_ALIKE else body
     exchange.truncated = truncated or longer
-    exchange.status = answer.status
+    exchange.status = response.status_code
     exchange.response_headers = _bounded(headers)
 
 

@@ -5,6 +5,7 @@ Broken connections, endless bodies and timeouts never raise; they are recorded i
 
 from __future__ import annotations
 
+import functools
 import ssl
 import sys
 import threading
@@ -15,31 +16,22 @@ from dataclasses import dataclass
 from itertools import accumulate, count
 from urllib.parse import urlsplit
 
+import httpx
+
 from conformance import __version__
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.target.file import Organization
-from conformance.wire.answers import receive
+from conformance.wire.answers import header_text, receive
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy, Turn
 from conformance.wire.clock import ServerClock
-from conformance.wire.errors import (
-    ConnectError,
-    ConnectTimeout,
-    LocalProtocolError,
-    NotHttp,
-    TimedOut,
-    TransportError,
-)
 from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure, HangUp
 from conformance.wire.nonces import Nonces
-from conformance.wire.request_bytes import SHORT, Place, Request
-from conformance.wire.transport import Carrier, Gate
+from conformance.wire.request_bytes import HANG_UP, HANG_UP_AFTER, SHORT, wire_target
+from conformance.wire.transport import FRESH, GATE, Gate, NotHttp, Transport
 
 #: Name and version of the suite, for the logs of the server.
 USER_AGENT = f"financial-accounts-conformance/{__version__}"
-
-#: Headers of each request that names no others.
-_USUAL = (("Accept", "application/json"), ("User-Agent", USER_AGENT))
 
 #: Timeout of connecting, in seconds.
 CONNECT_TIMEOUT = 10.0
@@ -64,7 +56,7 @@ RATE_REMEDY = (
 )
 
 #: Errors of a request that is not valid HTTP; retrying is pointless.
-_UNSENDABLE = (LocalProtocolError, ValueError)
+_UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
 
 #: Errors of requests that are not sent once more.
 _FINAL = (*_UNSENDABLE, NotHttp)
@@ -75,13 +67,16 @@ _NOT_SENT = (Failure.UNSENDABLE, Failure.NOT_CONNECTED)
 #: A header of a call that stands for none: without it the client sends its own.
 NO_ACCEPT = ("Accept", "")
 
+#: httpx.URL with a cache: parsing is slow, and a run has few URLs. Raises httpx.InvalidURL.
+_url = functools.lru_cache(4096)(httpx.URL)
+
 
 @dataclass
 class Prepared:
     """A signed request, ready to be sent once."""
 
     call: Call
-    request: Request
+    request: httpx.Request
     purpose: str
     #: The signature string; None if no computed signature is sent.
     signed: bytes | None = None
@@ -98,7 +93,7 @@ class Client:
         self,
         base_url: str,
         organization: Organization,
-        transport: Carrier,
+        transport: httpx.BaseTransport,
         *,
         clock: ServerClock | None = None,
         budget: Budget | None = None,
@@ -120,34 +115,41 @@ class Client:
         self._numbers = iter(numbers if numbers is not None else count(1))
         address = urlsplit(self.base_url)
         self._prefix = address.path.encode()
-        self._origin = f"{address.scheme}://{address.netloc}"
-        self._place, host = Place.of(self.base_url)
-        self._host = "Host", host
+        self._origin = f"{address.scheme}://{address.netloc}".encode()
 
     # ------------------------------------------------------------------ building
 
     def prepare(self, call: Call, purpose: str = "") -> Prepared:
         """Signs a request; timestamp and nonce are fresh unless the call fixes them."""
+        try:
+            url = _url(self.base_url + call.path)
+        except (httpx.InvalidURL, UnicodeEncodeError):
+            url = _url(self.base_url)
+        # httpx normalizes URLs; the `target` extension sends the exact bytes.
         target = self._prefix + call.target.encode("utf-8", "surrogatepass")
         authentication, signed = self._authentication(call, target)
-        request = Request(
-            call.method.upper(),
-            self._place,
-            target,
-            self._headers(call, authentication),
-            call.body or b"",
-            fresh=call.hang_up is not None,
-            hang_up=call.hang_up,
-            hang_up_after=call.hang_up_after,
+        headers = self._headers(call, url, authentication)
+        request = httpx.Request(
+            call.method,
+            url,
+            # httpx encodes strings as ASCII only.
+            headers=[(name.encode("ascii"), value.encode("utf-8")) for name, value in headers],
+            # With `content`, httpx would add headers of its own.
+            stream=httpx.ByteStream(call.body or b""),
+            extensions={"target": target, HANG_UP_AFTER: call.hang_up_after}
+            | ({HANG_UP: call.hang_up, FRESH: True} if call.hang_up else {}),
         )
-        self.nonces.planned(request.header(signing.NONCE))
+        request.read()
+        self.nonces.planned(request.headers.get(signing.NONCE))
         return Prepared(call, request, purpose, signed)
 
-    def _headers(self, call: Call, authentication: dict[str, str]) -> list[tuple[str, str]]:
+    def _headers(self, call: Call, url: httpx.URL, authentication: dict[str, str]) -> list[tuple[str, str]]:
+        own = (("Accept", "application/json"), ("User-Agent", USER_AGENT))
         others = {name.lower() for name, _ in call.headers}
-        headers = [self._host, *(pair for pair in _USUAL if pair[0].lower() not in others)]
+        headers = [("Host", url.netloc.decode("ascii"))]
+        headers += [(name, value) for name, value in own if name.lower() not in others]
         # A call with Transfer-Encoding has no Content-Length.
-        framed = "transfer-encoding" in others
+        framed = any(name.lower() == "transfer-encoding" for name, _ in call.headers)
         if call.body is not None:
             if not framed:
                 short = SHORT if call.hang_up is HangUp.WITHIN_BODY else 0
@@ -180,7 +182,7 @@ class Client:
             auth.signed_nonce if auth.signed_nonce is not None else nonce,
             auth.signed_body if auth.signed_body is not None else call.body or b"",
             api_key,
-            self._origin.encode(),
+            self._origin,
         )
         string, signature = parts.string(), auth.signature
         if signature is None and auth.mistake:
@@ -231,7 +233,7 @@ class Client:
         call = self.nonces.renewed(prepared.call, first)
         again = self.prepare(call, prepared.purpose)
         again.gate = prepared.gate
-        again.request.fresh = True
+        again.request.extensions[FRESH] = True
         second = self.transmit(again)
         second.begun = first.started
         return [first, second]
@@ -239,18 +241,17 @@ class Client:
     def transmit(self, prepared: Prepared) -> Exchange:
         """Sends a prepared request exactly once; watchers do not see its exchange."""
         request = prepared.request
-        target = request.target.decode("utf-8", "backslashreplace")
         exchange = Exchange(
             number=next(self._numbers),
             organization=self.organization.name,
             call=prepared.call,
             purpose=prepared.purpose,
             # Interned, since URLs repeat.
-            url=sys.intern(self._origin + target.partition("?")[0]),
+            url=sys.intern(str(request.url)),
             method=request.method,
-            target=sys.intern(target),
-            request_headers=[pair if pair[1].isascii() else _as_read(*pair) for pair in request.headers],
-            request_body=request.body,
+            target=sys.intern(wire_target(request).decode("utf-8", "backslashreplace")),
+            request_headers=[header_text(*pair) for pair in request.headers.raw],
+            request_body=request.content,
             signed=prepared.signed,
         )
         turn = prepared.turn or self.budget.take(prepared.call.operation or "")
@@ -263,22 +264,22 @@ class Client:
             self.budget.pace.leave(turn.limit, exchange, raced=prepared.gate is not None)
         return exchange
 
-    def _transmit(self, request: Request, exchange: Exchange, gate: Gate | None) -> None:
+    def _transmit(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
         exchange.started = exchange.begun = time.time()
         begin = time.perf_counter()
         seconds, left = self.timeouts.seconds, self.budget.left
         if last := left is not None and left < seconds:
             seconds = max(left or 0.0, 0.001)
-        request.connect_within, request.within = min(seconds, CONNECT_TIMEOUT), seconds
+        request.extensions["timeout"] = {"connect": min(seconds, CONNECT_TIMEOUT), "read": seconds}
         held = 0.0 if gate is None else -gate.held
         try:
             self._receive(request, exchange, gate)
-        except TimedOut as error:
+        except httpx.TimeoutException as error:
             self.timeouts.timeouts += 1
             exchange.error, exchange.lost = f"{type(error).__name__}: {error}"[:300], True
-            late = isinstance(error, ConnectTimeout)
+            late = isinstance(error, httpx.ConnectTimeout)
             exchange.failure = Failure.NOT_CONNECTED if late else Failure.TIMED_OUT
-        except (TransportError, OSError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
             exchange.failure = _failure(error)
             exchange.lost = not isinstance(error, _FINAL)
@@ -292,12 +293,20 @@ class Client:
             # The run ended, the server is not to blame.
             exchange.error, exchange.failure = self.budget.ended or self.budget.over, Failure.WITHHELD
             exchange.lost = False
-        elif request.hang_up is not None and exchange.failure not in (*NO_SERVER, *_NOT_SENT):
+        elif HANG_UP in request.extensions and exchange.failure not in (*NO_SERVER, *_NOT_SENT):
             exchange.status, exchange.response_headers, exchange.response_body = None, [], b""
             exchange.error, exchange.failure, exchange.lost = "the caller hung up", Failure.HUNG_UP, False
 
-    def _receive(self, request: Request, exchange: Exchange, gate: Gate | None) -> None:
-        receive(self.transport.exchange(request, gate), exchange)
+    def _receive(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
+        if gate is not None:
+            request.extensions[GATE] = gate
+            if not isinstance(self.transport, Transport):
+                gate.wait()
+        response = self.transport.handle_request(request)
+        try:
+            receive(response, exchange)
+        finally:
+            response.close()
 
     def race(self, calls: Sequence[Call], purpose: str = "") -> list[Exchange]:
         """Sends all calls simultaneously, each in its own thread; returns their exchanges in order."""
@@ -310,16 +319,11 @@ class Client:
                 watcher(exchange)
 
 
-def _as_read(name: str, value: str) -> tuple[str, str]:
-    """A header whose value is not ASCII, as one of an answer is read."""
-    return name, value.encode("utf-8", "backslashreplace").decode("latin-1")
-
-
 def _failure(error: Exception) -> Failure:
     """Classifies an error of the transport other than its timeouts."""
-    if isinstance(error, ConnectError):
+    if isinstance(error, httpx.ConnectError):
         return _unconnected(error)
-    if isinstance(error, LocalProtocolError):
+    if isinstance(error, httpx.LocalProtocolError):
         return Failure.UNSENDABLE
     return Failure.TIMED_OUT if isinstance(error, TimeoutError) else Failure.BROKEN_OFF
 
@@ -362,7 +366,7 @@ def race(racers: Sequence[Racer]) -> list[Exchange]:
     barrier = threading.Barrier(len(racers))
     for _, request in prepared:
         request.turn = turn
-        request.request.fresh = True
+        request.request.extensions[FRESH] = True
 
     def deliver(racer: tuple[Client, Prepared]) -> list[Exchange]:
         client, request = racer

@@ -8,12 +8,7 @@ import httpx
 import requests
 
 from conformance.contract import signing
-
-
-def wire_target(request: httpx.Request) -> bytes:
-    """Request target on the wire."""
-    target: bytes = request.extensions.get("target", request.url.raw_path)
-    return target
+from conformance.wire.request_bytes import wire_target
 
 
 class HttpxSigner(httpx.Auth):

@@ -1,4 +1,7 @@
-"""HTTP/1.1 over sockets: writes a request at once, and parses its answer with httptools."""
+"""HTTP/1.1 over sockets: a transport for httpx that writes a request at once and parses with httptools.
+
+Of httpx's `timeout` extension (in seconds), `read` limits a whole exchange and `connect` its connecting.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,22 @@ import threading
 import time
 import weakref
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Protocol
 
 import httptools
+import httpx
 
 from conformance.target import tls
 from conformance.target.model import NO_FILES, Tls
-from conformance.wire.answers import Answer
-from conformance.wire.errors import (
-    ConnectError,
-    ConnectTimeout,
-    HungUp,
-    NotHttp,
-    ReadError,
-    ReadTimeout,
-    RemoteProtocolError,
-    TimedOut,
-    WriteTimeout,
-)
 from conformance.wire.messages import HangUp
-from conformance.wire.request_bytes import Place, Request, written
+from conformance.wire.request_bytes import HANG_UP, HANG_UP_AFTER, written
+
+#: Request extension: use a new connection.
+FRESH = "fresh_connection"
+
+#: Request extension: the Gate to wait at before the request is written.
+GATE = "gate"
 
 #: Seconds that a thread waits at a gate for the others to connect: a server may accept one connection only
 #: after it has answered another.
@@ -47,6 +44,13 @@ HALF_CLOSED = 1.0
 
 #: Buffer size of a read, in bytes.
 _READ = 64 * 1024
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class NotHttp(httpx.RemoteProtocolError):
+    """An answer is not HTTP: sent again, the request would be answered no better."""
 
 
 class Gate:
@@ -75,14 +79,7 @@ class Gate:
             self.barrier.abort()
 
 
-class Carrier(Protocol):
-    """What sends requests: a transport, or what takes its place in a test."""
-
-    def exchange(self, request: Request, gate: Gate | None = None) -> Answer:
-        """Sends a request, behind a gate if there is one. Raises TransportError."""
-
-
-class _Parsed:
+class _Answer:
     """One answer, as the callbacks of httptools' parser collect it."""
 
     def __init__(self) -> None:
@@ -156,23 +153,23 @@ class _Connection:
 
     def write(self, data: bytes) -> None:
         """Writes a request. Ignores a closed connection: the server may have answered before reading all."""
-        self._limit(WriteTimeout)
+        self._limit(httpx.WriteTimeout)
         try:
             self._socket.sendall(data)
         except TimeoutError as error:
-            raise WriteTimeout(str(error)) from error
+            raise httpx.WriteTimeout(str(error)) from error
         except OSError:
             pass
 
     def read(self) -> bytes:
-        """Reads the next bytes; empty at the end. Raises ReadTimeout and ReadError."""
-        self._limit(ReadTimeout)
+        """Reads the next bytes; empty at the end. Raises httpx.ReadTimeout and httpx.ReadError."""
+        self._limit(httpx.ReadTimeout)
         try:
             return self._socket.recv(_READ)
         except TimeoutError as error:
-            raise ReadTimeout(str(error)) from error
+            raise httpx.ReadTimeout(str(error)) from error
         except OSError as error:
-            raise ReadError(str(error)) from error
+            raise httpx.ReadError(str(error)) from error
 
     def close(self) -> None:
         with suppress(OSError):
@@ -194,21 +191,22 @@ class _Connection:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _limit(self, late: type[TimedOut]) -> None:
+    def _limit(self, late: type[httpx.TimeoutException]) -> None:
         left = self._end - time.monotonic()
         if left <= 0:
             raise late(f"the exchange took longer than {self._seconds:.0f} s")
         self._socket.settimeout(left)
 
 
-class _Exchange:
+class _Exchange(httpx.SyncByteStream):
     """A request and its answer on a connection; iterates over the body. Closing it returns the connection to
     the pool if it is reusable."""
 
-    def __init__(self, connection: _Connection, request: Request, pool: deque[_Connection] | None) -> None:
+    def __init__(
+        self, connection: _Connection, request: httpx.Request, pool: deque[_Connection] | None
+    ) -> None:
         self.connection, self._pool = connection, pool
-        self._answer = _Parsed()
-        self.status, self.headers = 0, self._answer.headers
+        self._answer = _Answer()
         self._bodiless = request.method == "HEAD"
         self._unread = 0
         #: Number of bytes read, those of interim answers included.
@@ -221,7 +219,7 @@ class _Exchange:
         answer = self._answer
         return answer.complete and answer.keep_alive and not answer.excess and not self._bodiless
 
-    def head(self) -> None:
+    def head(self) -> tuple[int, list[tuple[bytes, bytes]]]:
         """Reads status and headers."""
         answer = self._answer
         while answer.status is None:
@@ -229,7 +227,7 @@ class _Exchange:
         if answer.status < 100:
             raise NotHttp(f"{answer.status} is no status of HTTP")
         self._bodiless = self._bodiless or answer.status in (204, 304)
-        self.status = answer.status
+        return answer.status, answer.headers
 
     def __iter__(self) -> Iterator[bytes]:
         answer = self._answer
@@ -249,7 +247,7 @@ class _Exchange:
 
     def _read(self) -> None:
         """Reads once. Raises NotHttp if it is not HTTP, or its headers are too long, and
-        RemoteProtocolError if the connection ends before the answer."""
+        httpx.RemoteProtocolError if the connection ends before the answer."""
         data, answer = self.connection.read(), self._answer
         if not data:
             self._closed()
@@ -272,58 +270,57 @@ class _Exchange:
     def _closed(self) -> None:
         answer = self._answer
         if not self.received:
-            raise RemoteProtocolError("Server disconnected without sending a response.")
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
         if answer.status is None or not answer.ends_with_connection:
-            raise RemoteProtocolError("peer closed connection without sending complete message body")
+            raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
         answer.complete, answer.keep_alive = True, False
 
 
-class Transport:
+class Transport(httpx.BaseTransport):
     """Sends requests over kept-alive connections, without redirects or proxies; `files` are those of the
     target's [tls]. Thread-safe."""
 
     def __init__(self, files: Tls = NO_FILES) -> None:
         self._files = files
-        self._idle: dict[Place, deque[_Connection]] = {}
+        self._idle: dict[tuple[str, str, int], deque[_Connection]] = {}
         #: Server -> the numbers of answers after which it silently closed connections, and how often.
-        self._ended: defaultdict[Place, Counter[int]] = defaultdict(Counter)
+        self._ended: defaultdict[tuple[str, str, int], Counter[int]] = defaultdict(Counter)
         self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
 
-    def __enter__(self) -> Transport:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def exchange(self, request: Request, gate: Gate | None = None) -> Answer:
-        """Sends a request, behind a gate if there is one; returns its answer with the body unread. Raises
-        TransportError."""
-        data, place, seconds = written(request), request.place, request.within
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Sends a request; returns its response with the body unread. Raises httpx's transport errors."""
+        data = written(request)
+        timeout: Mapping[str, float | None] = request.extensions.get("timeout", {})
+        seconds = _seconds(timeout.get("read"))
         end = time.monotonic() + seconds
+        url = request.url
+        host = url.raw_host.decode("ascii")
+        place = url.scheme, host, url.port or _PORTS.get(url.scheme, 0)
+        fresh = bool(request.extensions.get(FRESH))
         idle = self._idle.setdefault(place, deque())
         # A server that limits the requests of a connection may close it while the next one is in flight.
         most = min([number for number, times in [*self._ended[place].items()] if times > 1], default=math.inf)
-        connection = None if request.fresh else _usable(idle, most)
+        connection = None if fresh else _usable(idle, most)
         if connection is None:
-            connection = self._connected(place, min(seconds, request.connect_within))
-        exchange = _Exchange(connection, request, None if request.fresh else idle)
+            connection = self._connected(place, min(seconds, _seconds(timeout.get("connect"))))
+        exchange = _Exchange(connection, request, None if fresh else idle)
         try:
-            if gate is not None:
+            if gate := request.extensions.get(GATE):
                 end += gate.wait()
             connection.begin(seconds, end)
             connection.write(data)
-            if request.hang_up is not None:
-                time.sleep(request.hang_up_after)
-                connection.hang_up(request.hang_up)
-                raise HungUp("the caller hung up")
-            exchange.head()
+            if how := request.extensions.get(HANG_UP):
+                time.sleep(request.extensions[HANG_UP_AFTER])
+                connection.hang_up(how)
+                raise httpx.CloseError("the caller hung up")
+            status, headers = exchange.head()
         except BaseException as error:
             connection.close()
-            silent = not exchange.received and not isinstance(error, TimedOut)
+            silent = not exchange.received and not isinstance(error, httpx.TimeoutException)
             if connection.answers and silent:
                 self._ended[place][connection.answers] += 1
             raise
-        return exchange
+        return httpx.Response(status, headers=headers, stream=exchange)
 
     def close(self) -> None:
         """Closes all idle connections."""
@@ -336,26 +333,29 @@ class Transport:
         for connection in list(self._open):
             connection.abort()
 
-    def _connected(self, place: Place, seconds: float) -> _Connection:
+    def _connected(self, place: tuple[str, str, int], seconds: float) -> _Connection:
         """Opens a connection, in two attempts."""
         try:
             return self._connect(place, seconds)
-        except (ConnectError, ConnectTimeout):
+        except (httpx.ConnectError, httpx.ConnectTimeout):
             return self._connect(place, seconds)
 
-    def _connect(self, place: Place, seconds: float) -> _Connection:
+    def _connect(self, place: tuple[str, str, int], seconds: float) -> _Connection:
+        scheme, host, port = place
+        if scheme not in _PORTS:
+            raise httpx.UnsupportedProtocol(f"{scheme} is not the scheme of HTTP")
         if seconds <= 0:
-            raise ConnectTimeout("no time was left to connect")
+            raise httpx.ConnectTimeout("no time was left to connect")
         opened = None
         try:
-            opened = socket.create_connection((place.host, place.port), seconds)
+            opened = socket.create_connection((host, port), seconds)
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-            if place.secure:
-                opened = self._context.wrap_socket(opened, server_hostname=place.host)
+            if scheme == "https":
+                opened = self._context.wrap_socket(opened, server_hostname=host)
         except OSError as error:
             if opened is not None:
                 opened.close()
-            kind = ConnectTimeout if isinstance(error, TimeoutError) else ConnectError
+            kind = httpx.ConnectTimeout if isinstance(error, TimeoutError) else httpx.ConnectError
             raise kind(str(error)) from error
         connection = _Connection(opened)
         self._open.add(connection)
@@ -363,13 +363,15 @@ class Transport:
 
     @functools.cached_property
     def _context(self) -> ssl.SSLContext:
-        # Imported late: it takes 50 ms and 7 MB, of which servers without TLS need nothing.
-        import httpx
-
+        # Slow, since it loads all authorities.
         context = httpx.create_ssl_context()
         context.set_alpn_protocols(["http/1.1"])
         tls.apply(context, self._files)
         return context
+
+
+def _seconds(timeout: float | None) -> float:
+    return 3600.0 if timeout is None else timeout
 
 
 def _usable(idle: deque[_Connection], most: float) -> _Connection | None:

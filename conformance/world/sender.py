@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
+import httpx
+
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import traits_of
 from conformance.judge.invariants import Invariants
@@ -22,7 +24,7 @@ from conformance.wire.budget import Retry, TimeoutPolicy
 from conformance.wire.client import Client, Racer, race
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
-from conformance.wire.transport import Carrier, Transport
+from conformance.wire.transport import Transport
 from conformance.world.cache import Cache
 from conformance.world.calls import renewed
 from conformance.world.common import Common
@@ -61,7 +63,7 @@ class Sender:
     def __init__(
         self,
         target: Target,
-        transport: Carrier | None = None,
+        transport: httpx.BaseTransport | None = None,
         *,
         first_number: int = 1,
         common: Common | None = None,

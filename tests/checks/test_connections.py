@@ -17,6 +17,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.reference.core_messages import Response
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
+from conformance.wire.transport import FRESH
 from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
 from tests.support.overrides import with_header
@@ -102,7 +103,7 @@ class BreaksOff(InProcessTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)
-        again = request.extensions.get("fresh_connection", False)
+        again = request.extensions.get(FRESH, False)
         self.posts += request.method == "POST" and not again
         if not again and (request.method != "POST" or self.posts % 2):
             return response

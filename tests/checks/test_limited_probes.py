@@ -12,9 +12,7 @@ from conformance.wire import client
 from conformance.wire.answers import receive
 from conformance.wire.client import SLOWER, Client
 from conformance.wire.messages import Exchange
-from conformance.wire.request_bytes import Request
 from conformance.wire.transport import Gate
-from tests.support.httpx_transport import Answer
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -54,14 +52,14 @@ def test_rule_does_not_pass_where_a_request_of_its_check_is_limited(
     check, operation, rule = cell
     usual, limited = Client._receive, list[Exchange]()
 
-    def limits(self: Client, request: Request, exchange: Exchange, gate: Gate | None) -> None:
+    def limits(self: Client, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
         if not exchange.purpose.startswith(LIMITED[cell]):
             usual(self, request, exchange, gate)
             return
         if gate is not None:
             gate.wait()
         limited.append(exchange)
-        receive(Answer(httpx.Response(429, json={})), exchange)
+        receive(httpx.Response(429, json={}), exchange)
 
     monkeypatch.setattr(client.Client, "_receive", limits)
     with hurried():

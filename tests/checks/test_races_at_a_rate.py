@@ -16,7 +16,7 @@ from conformance.checks.running import run_check
 from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
 from conformance.wire.client import RACERS
-from conformance.wire.transport import Gate
+from conformance.wire.transport import GATE, Gate
 from tests.faults.chosen import by_id
 from tests.faults.harness import LossyTransport
 from tests.support.in_process import InProcessTransport
@@ -69,7 +69,7 @@ class OneOfEachRace(InProcessTransport):
         self._through: dict[int, bool] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        gate: Gate | None = request.extensions.get("gate")
+        gate: Gate | None = request.extensions.get(GATE)
         thread = threading.current_thread()
         if gate is not None:
             self._through[thread.native_id or 0] = self._first.setdefault(gate.barrier, gate) is gate

@@ -27,7 +27,6 @@ from conformance.report.causes import causes
 from conformance.wire.messages import Call
 from conformance.world.lane import Lane
 from conformance.world.purposes import AUTHENTICATION
-from tests.support.httpx_transport import HttpxTransport
 from tests.support.in_process import InProcessTransport
 from tests.support.mistakes import NoNonces
 from tests.support.report_samples import exchange
@@ -86,7 +85,7 @@ def test_only_exchanges_to_which_something_refers_stay() -> None:
     assert len(left) < lane.sent / 10
 
 
-class Starved(HttpxTransport):
+class Starved(httpx.BaseTransport):
     """Answers reads of balances in time after a number of them."""
 
     def __init__(self, server: Server, late: int) -> None:

@@ -9,10 +9,9 @@ import httpx
 
 from conformance.reference.app import Server
 from conformance.reference.core_messages import Request
-from tests.support.httpx_transport import HttpxTransport
 
 
-class InProcessTransport(HttpxTransport):
+class InProcessTransport(httpx.BaseTransport):
     """Answers httpx requests with `server`. Thread-safe.
 
     The request target is the one httpx would send (the `target` extension, if set).

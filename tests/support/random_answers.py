@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 
 from conformance.contract.operations import OPERATIONS, match
-from tests.support.httpx_transport import HttpxTransport
 
 STATUSES = (
     100, 200, 200, 200, 201, 202, 204, 206, 302, 304, 400, 401, 403, 404, 409, 418, 422, 429, 500, 503, 599,
@@ -155,11 +154,11 @@ SPOILS: dict[str, Spoil] = {
 }
 
 
-class RandomAnswers(HttpxTransport):
+class RandomAnswers(httpx.BaseTransport):
     """Replaces responses of a server in one to three random ways: on some or all operations, for successes,
     refusals or both, with a random frequency. The seed determines all choices."""
 
-    def __init__(self, inner: HttpxTransport, seed: int) -> None:
+    def __init__(self, inner: httpx.BaseTransport, seed: int) -> None:
         self.inner = inner
         self.source = random.Random(seed)
         names = list(OPERATIONS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+import httpx
+
 from conformance.checks import judged_on_answers
 from conformance.checks.check import Check, CheckDefinition
 from conformance.checks.running import run_check
@@ -19,13 +21,12 @@ from conformance.reference.store import Store
 from conformance.target.file import build
 from conformance.wire.messages import Exchange
 from conformance.world.lane import Lane
-from tests.support.httpx_transport import HttpxTransport
 from tests.support.in_process import InProcessTransport
 
 
 def run_on(
     behaviour: Behaviour | None = None,
-    transport: Callable[[Server], HttpxTransport] = InProcessTransport,
+    transport: Callable[[Server], httpx.BaseTransport] = InProcessTransport,
     *,
     fill: Callable[[Store, Seeded], object] = lambda store, seeded: None,
     limits: Mapping[str, float] = MappingProxyType({}),

@@ -14,7 +14,6 @@ from conformance.wire.messages import Call, HangUp
 from conformance.world.calls import call
 from conformance.world.sender import LOST_AFTER_TIMEOUTS
 from tests.support.callers import list_accounts, run_at
-from tests.support.httpx_transport import HttpxTransport
 from tests.support.wire import OK, Reply, wire
 
 # --------------------------------------------------------------------------- lost connections
@@ -94,7 +93,7 @@ def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: st
     assert (tally.judged, tally.broken) == (1, 1)
 
 
-class Scripted(HttpxTransport):
+class Scripted(httpx.BaseTransport):
     """Raises or answers one step for each transmission, repeats the last, and records the timeouts."""
 
     def __init__(self, *script: Exception | httpx.Response) -> None:

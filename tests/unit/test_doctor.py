@@ -20,8 +20,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.target.file import build
-from conformance.wire.signers import wire_target
-from tests.support.httpx_transport import HttpxTransport
+from conformance.wire.request_bytes import wire_target
 from tests.support.in_process import InProcessTransport
 from tests.support.running import write_target
 from tests.variants.surroundings import Between
@@ -33,7 +32,7 @@ class Front(Between):
     """A proxy in front of the reference server that changes requests or answers them itself."""
 
     def __init__(
-        self, inner: HttpxTransport, answer: Callable[[httpx.Request], httpx.Response | None]
+        self, inner: httpx.BaseTransport, answer: Callable[[httpx.Request], httpx.Response | None]
     ) -> None:
         super().__init__(inner)
         self.answer = answer
@@ -51,7 +50,7 @@ def examined(
     server, seeded = new_server(behaviour)
     tables = target_tables(seeded, base_url)
     change(tables)
-    transport: HttpxTransport = InProcessTransport(server)
+    transport: httpx.BaseTransport = InProcessTransport(server)
     return examine(build(tables, "target.toml"), Front(transport, answer) if answer else transport)
 
 
@@ -94,10 +93,6 @@ def test_wrong_target(change: Callable[[Tables], Any], name: str, told: str) -> 
     assert told in texts[name]
 
 
-class Answering(HttpxTransport, httpx.MockTransport):
-    """Answers as a function does."""
-
-
 HOST, SECRET = "http://reference.test", "00ff" * 8
 
 #: A request as the doctor sends it, in which the mistakes show.
@@ -111,7 +106,7 @@ def test_wrong_construction_of_the_server_is_named(mistake: Mistake) -> None:
     tables = target_tables(seeded, HOST)
     tables["primary"]["secret"] = SECRET
     del tables["secondary"], server
-    examination = examine(build(tables, "target.toml"), Answering(_verifying(mistake, SECRET)))
+    examination = examine(build(tables, "target.toml"), httpx.MockTransport(_verifying(mistake, SECRET)))
     [diagnosis] = examination.diagnoses
     assert diagnosis.name == "signature" and mistake.text in diagnosis.text
     assert len(examination.exchanges) <= len(MISTAKES) + 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import random
 
-from tests.support.httpx_transport import HttpxTransport
+import httpx
 
 from . import (
     catalogue,  # noqa: F401 - registers all choices
@@ -86,7 +86,7 @@ def drawn(seed: int) -> Variant:
     if source.random() < 0.2:
         changes.append(payins_off)
 
-    def wrap(inner: HttpxTransport) -> HttpxTransport:
+    def wrap(inner: httpx.BaseTransport) -> httpx.BaseTransport:
         return functools.reduce(lambda wrapped, name: BETWEEN[name](wrapped), between, inner)
 
     def change(tables: Tables) -> Tables:

@@ -15,7 +15,6 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
-from tests.support.httpx_transport import HttpxTransport
 from tests.support.overrides import Usual, with_header
 
 from .choice import choice, times, with_members
@@ -49,7 +48,7 @@ TOO_MANY = {
 class LimitedInFront(Between):
     """Limits the rate at a gateway, before authentication."""
 
-    def __init__(self, inner: HttpxTransport, rate: int = RATE, seconds: int = 1) -> None:
+    def __init__(self, inner: httpx.BaseTransport, rate: int = RATE, seconds: int = 1) -> None:
         super().__init__(inner)
         self._allowance = Allowance(rate, seconds)
 
@@ -88,7 +87,7 @@ class LimitedBehindAuthentication(Behaviour):
 class LimitedTwice(LimitedInFront):
     """Limits the rate at one gateway, and the requests per minute at another behind it."""
 
-    def __init__(self, inner: HttpxTransport) -> None:
+    def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(LimitedInFront(inner, 600, seconds=60))
 
 
@@ -112,7 +111,7 @@ class LosesNow(Counting):
 
 # ---------------------------------------------------------------------- refusing front ends
 
-Wrapped = Callable[[HttpxTransport], HttpxTransport]
+Wrapped = Callable[[httpx.BaseTransport], httpx.BaseTransport]
 
 
 def refusing(status: int, title: str, odd: Callable[[httpx.Request, bytes], object]) -> Wrapped:

@@ -17,7 +17,6 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, seed, target_tables
 from conformance.reference.serving.listener import base_url, listen, serve, served
 from conformance.reference.store import Store
-from tests.support.httpx_transport import HttpxTransport
 from tests.support.in_process import InProcessTransport
 from tests.support.wire import Received, as_request, wire
 
@@ -42,7 +41,7 @@ def serving(variant: Variant, number: int | None = None) -> Iterator[dict[str, A
 
 
 @contextlib.contextmanager
-def _between(transport: HttpxTransport) -> Iterator[str]:
+def _between(transport: httpx.BaseTransport) -> Iterator[str]:
     """Serves a transport over a socket; yields its base URL. Closes the connection without an answer if the
     transport raises."""
     begun: set[socket.socket] = set()
@@ -60,7 +59,7 @@ def _between(transport: HttpxTransport) -> Iterator[str]:
         yield listener.url
 
 
-def _answer(transport: HttpxTransport, received: Received, *, fresh: bool) -> bytes:
+def _answer(transport: httpx.BaseTransport, received: Received, *, fresh: bool) -> bytes:
     """Returns the answer as bytes; `fresh` is True for the first request of its connection."""
     request = as_request(received)
     sent = httpx.Request(

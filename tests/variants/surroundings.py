@@ -11,13 +11,12 @@ import httpx
 from conformance.reference.app import system_clock
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
-from tests.support.httpx_transport import HttpxTransport
 
 
-class Between(HttpxTransport):
+class Between(httpx.BaseTransport):
     """Proxy that forwards requests; subclasses answer some of them."""
 
-    def __init__(self, inner: HttpxTransport) -> None:
+    def __init__(self, inner: httpx.BaseTransport) -> None:
         self.inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -27,7 +26,7 @@ class Between(HttpxTransport):
 class Counting(Between):
     """Proxy that treats some requests by their number, from 1."""
 
-    def __init__(self, inner: HttpxTransport) -> None:
+    def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(inner)
         self._numbers = itertools.count(1)
 
@@ -60,7 +59,7 @@ class OneAtATime(Between):
     """Refuses a second request with the same idempotency key while the first is in progress, and all but one
     of several concurrent creates of wallets."""
 
-    def __init__(self, inner: HttpxTransport) -> None:
+    def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(inner)
         #: Paths and keys in progress.
         self._busy: set[tuple[str, str]] = set()

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx
+
 from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
-from tests.support.httpx_transport import HttpxTransport
 
 from .choice import breaks, compose
 from .surroundings import aged
 
-Wrap = Callable[[HttpxTransport], HttpxTransport]
+Wrap = Callable[[httpx.BaseTransport], httpx.BaseTransport]
 Tables = dict[str, Any]
 Fill = Callable[[Store, Seeded], None]
 

@@ -77,9 +77,10 @@ def _organization(
         connection.no_answer(examination, listed)
         return
     created = examination.created(organization)
+    before = len(examination.diagnoses)
     if created.succeeded and created.document is not MISSING:
-        return
-    if good:
+        pass
+    elif good:
         if created.error_code == "invalid_signature":
             body_is_rewritten(examination, organization, created)
     elif listed.status is None and created.status is None:
@@ -90,3 +91,5 @@ def _organization(
         unauthenticated(examination, organization, listed)
     elif last == "customer_id" and listed.status == created.status and listed.status in (403, 404):
         named_resources.customer_refused(examination, organization, (listed, created))
+    if last == "customer_id" and len(examination.diagnoses) == before:
+        named_resources.not_served(examination, organization, (listed, created))

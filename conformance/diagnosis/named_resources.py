@@ -39,6 +39,20 @@ def customer_refused(
         )
 
 
+def not_served(
+    examination: Examination, organization: Organization, answers: tuple[Exchange, Exchange]
+) -> None:
+    """Diagnoses valid requests for the organization's accounts that have another answer than a 2xx."""
+    others = [f"{each.operation} with {each.explained()}" for each in answers if not each.succeeded]
+    if others:
+        examination.diagnose(
+            "valid requests not served",
+            f"{organization.name}: the server answers valid requests, {' and '.join(others)}. What needs "
+            "them stays inconclusive. Look at its log; where it wants other values, set [samples].",
+            stops=False,
+        )
+
+
 def organizations_are_one(examination: Examination) -> None:
     """Diagnoses two keys of one organization."""
     primary, secondary = examination.target.primary, examination.target.secondary

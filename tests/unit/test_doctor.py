@@ -177,6 +177,15 @@ def mock(request: httpx.Request) -> httpx.Response | None:
         (with_query, "query is rewritten"),
         (posts, "body is rewritten"),
         (mock, "one organization twice"),
+        (lambda request: error(500, "internal", "api_error"), "valid requests not served"),
+        (
+            lambda request: error(422, "no", "x") if request.method == "POST" else None,
+            "valid requests not served",
+        ),
+        (
+            lambda request: error(500, "no", "x") if request.method == "GET" else None,
+            "valid requests not served",
+        ),
     ],
     ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
 )

@@ -80,6 +80,8 @@ class Pace:
         #: Operation -> lowest latency, and the latencies of its answers since the last sample.
         self._lowest: dict[str, float] = {}
         self._samples: defaultdict[str, list[float]] = defaultdict(list)
+        #: Operation -> the fewest lanes with which it was sampled.
+        self._fewest: dict[str, int] = {}
         #: Operation and latency of the answers since the last decision about lanes.
         self._answers: list[tuple[str, float]] = []
         #: Number of lanes -> latency as a multiple of the lowest, as a mean of the last decisions. Where the
@@ -212,6 +214,7 @@ class Pace:
         samples.append(latency)
         if len(samples) == SAMPLE:
             self._lowest[operation] = min(self._lowest.get(operation, math.inf), median(samples))
+            self._fewest[operation] = min(self._fewest.get(operation, MOST), self.lanes)
             samples.clear()
         self._answers.append((operation, latency))
         if len(self._answers) >= max(AT_LEAST, EACH * self.lanes):
@@ -258,6 +261,7 @@ class Pace:
         if self.lanes != number:
             # The first answers are of requests beside fewer others.
             self._decided, self._settling = now, self.lanes
+            self._samples.clear()
 
     def _measured(self) -> tuple[float, float]:
         """How many times later than at best answers came since the last decision, and the seconds that they
@@ -265,10 +269,15 @@ class Pace:
         first = {operation: median(samples) for operation, samples in self._samples.items() if samples}
         # Above 0, though a clock is set back while a request is under way.
         lowest = {operation: max(1e-6, least) for operation, least in (first | self._lowest).items()}
+        # What was sent only with so many lanes is no measure of what they cost.
+        fewer = [each for each in self._answers if self._fewest.get(each[0], MOST) < self.lanes]
         ratios = sorted(
-            (max(1.0, latency / lowest[operation]), lowest[operation]) for operation, latency in self._answers
+            (max(1.0, latency / lowest[operation]), lowest[operation])
+            for operation, latency in (fewer if 2 * len(fewer) > len(self._answers) else self._answers)
         )
-        self._answers.clear()
-        work = list(accumulate(least for _, least in ratios))
         # The median, as a machine that is busy delays some answers by much.
-        return ratios[bisect_left(work, work[-1] / 2)][0], work[-1]
+        weights = list(accumulate(least for _, least in ratios))
+        later = ratios[bisect_left(weights, weights[-1] / 2)][0]
+        work = sum(min(lowest[operation], latency / later) for operation, latency in self._answers)
+        self._answers.clear()
+        return later, work

@@ -83,11 +83,11 @@ class Simulation:
 
     def __init__(self, server: Served, lanes: int | None = None, busy: bool = False) -> None:
         self.server, self._busy, self._draw = server, busy, random.Random(3)
-        self.now = self.processor = self._free = 0.0
+        self.now = self.processor = self._free = self._polled = 0.0
         self.pace = Pace(lanes=lanes, clock=lambda: self.now, processor=lambda: self.processor)
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
-        self._operations = (OPERATIONS[number % 4] for number in itertools.count())
+        self.operations = (OPERATIONS[number % 4] for number in itertools.count())
         self._left, self._running = REQUESTS // TEST, 0
         self._lines: defaultdict[int, deque[Entry]] = defaultdict(deque)
         self.most = 0
@@ -120,7 +120,7 @@ class Simulation:
             self._running -= 1
             return
         self._left -= 1
-        self._request(TEST, next(self._operations))
+        self._request(TEST, next(self.operations))
 
     def _request(self, left: int, operation: str) -> None:
         self._free = max(self._free, self.now) + self.server.own_time
@@ -172,7 +172,7 @@ class Simulation:
         if answer.throttled:
             self._at(self.now + 1, lambda: self._request(left, answer.operation))
         elif left > 1:
-            self._request(left - 1, next(self._operations))
+            self._request(left - 1, next(self.operations))
         else:
             self._staff()
             self._test()
@@ -307,6 +307,16 @@ def test_a_race_that_is_refused_shows_no_limit_of_its_operation() -> None:
     assert limit is not None
     pace.leave(limit, Answer("createPayin", 0.1, True, {"retry-after": "0"}, 429), raced=True)  # type: ignore[arg-type]
     assert not pace.own
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_operations_that_were_sent_with_many_lanes_only_are_no_measure(seed: int) -> None:
+    """Each hundred requests, another operation is sent beside the first."""
+    run = Simulation(SERVERS["slows down under load"](seed))
+    run.operations = (
+        OPERATIONS[0] if number % 4 else f"createAccount{number // 100}" for number in itertools.count()
+    )
+    assert run.run() <= 1.25 * best_by_hand("slows down under load", busy=False)
 
 
 def test_requests_refused_for_their_number_show_no_limit_of_their_operation() -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from conformance.contract.timestamps import http_date
 from conformance.wire.messages import Exchange
@@ -21,13 +22,16 @@ DOWN, UP, FAST, MARGIN = 0.85, 1.25, 1.5, 0.95
 #: requests were refused.
 QUIET, RETRIAL = 1.0, 30.0
 
-#: A limit that is lowered so often, each time within so many seconds of the last, and far below the first, is
-#: none: some requests are refused whatever the pace.
-MOST_LOWERED, SETTLED = 5, 10.0
+#: A limit that is lowered so often, each time within so many seconds or answers of the last, and far below
+#: the first, is none: some requests are refused whatever the pace.
+MOST_LOWERED, SETTLED, SETTLED_ANSWERS = 3, 10.0, 300
 
 #: Maximum seconds for which requests wait between two answers. A server that asks for more is not waited for:
 #: each request is sent, and refused by itself.
 LONGEST = 120.0
+
+#: Seconds for which a server may count a request on that it has answered, at most.
+COUNTED_ON = 0.01
 
 #: The lowest rate to learn, in requests a second.
 SLOWEST = 0.5
@@ -62,6 +66,8 @@ class Limit:
     taken: int = 0
     #: The number at once that the server has taken without a refusal.
     fitted: float = math.inf
+    #: Seconds for which an answered request counts as under way.
+    counted_on: float = 0.0
     #: Answers that arrived while the request that was refused last was under way.
     beside: int = 0
     #: When a request ended without an answer, on which the server may still be at work.
@@ -73,8 +79,9 @@ class Limit:
     peak: int = 0
     #: Number of changes; who has waited under an earlier limit reserves anew.
     changes: int = 0
-    #: When the limit was last lowered.
+    #: When the limit was last lowered, and answers since.
     last: float = 0.0
+    answered: int = 0
     #: Since when nothing was refused, and the times of answers in the last second.
     since: float = 0.0
     answers: deque[float] = field(default_factory=deque)
@@ -112,7 +119,8 @@ class Limit:
         if not self.open and self.taken and now - self.closed > QUIET:
             # Those under way take too long to wait for their end.
             self._take(now)
-        return not self.under_way or (self.open and self.under_way + number <= self.at_once)
+        under_way = self.under_way + self._since(now - self.counted_on)
+        return not under_way or (self.open and under_way + number <= self.at_once)
 
     def begin(self, number: int) -> None:
         """Counts requests that are sent at once."""
@@ -129,6 +137,7 @@ class Limit:
             if exchange.status is None:
                 self.abandoned = now
             self.waited = 0.0
+            self.answered += 1
             self.answers.append(now)
             while self.answers[0] < now - 1:
                 self.answers.popleft()
@@ -140,7 +149,7 @@ class Limit:
     def _refused(self, exchange: Exchange, began: float, now: float) -> None:
         learned = self.rate not in (0, self.allowed)
         # It was refused for those, too, whose answers were read before its own.
-        beside = sum(answer > began for answer in self.answers)
+        beside = self._since(began)
         seconds = retry_after(exchange)
         alone = self.probed and not self.under_way
         if self.taken and not self.open and began < self.closed:
@@ -161,7 +170,7 @@ class Limit:
             # Nothing was answered since the last refusal, whatever the rate: the server is out of service.
             pass
         elif learned:
-            observed = self._recent(now)
+            observed = self._since(now - 1)
             self.rate_refused = min(self.rate, observed) if observed > 1 else self.rate
             self.rate = max(SLOWEST, min(DOWN * self.rate, MARGIN * self.rate_refused))
         elif not alone and (self.under_way or beside):
@@ -170,16 +179,23 @@ class Limit:
             fitting = number <= self.fitted < math.inf
             if fitting and now - self.abandoned < QUIET:
                 return
+            late = self._since(began - COUNTED_ON) - beside
+            if fitting and number + late > self.fitted and self.counted_on < COUNTED_ON:
+                # The server may still have counted a request that it had answered.
+                self.counted_on = min(COUNTED_ON, max(4 * self.counted_on, COUNTED_ON / 4))
+                return
             self.open, self.closed, self.probed, self.taken, self.beside = False, now, False, 0, beside
             # As many fitted before: others may use the server. Twice in a row it takes fewer.
             if not fitting or now - self.last < SETTLED:
                 self.at_once_refused = number
+                self.counted_on = 0.0 if fitting else self.counted_on
             return
         else:
             # Alone, it was refused for those before it.
-            observed = self._recent(now)
+            observed = self._since(now - 1)
             self.rate = min(MARGIN * (observed or GUESS), self.allowed)
             self.rate_refused, self.at_once, self.at_once_refused = observed or math.inf, math.inf, math.inf
+            self.lowered = 0
         # Nothing is sent until the server may take requests again.
         self.waited += seconds
         self.due = now + seconds
@@ -193,17 +209,19 @@ class Limit:
         # Others may be refused for the same reason.
         self._changed(now + QUIET / 4 if self.at_once > 1 else now)
 
-    def _recent(self, now: float) -> float:
-        """The number of answers in the last second."""
-        return float(len([answer for answer in self.answers if answer > now - 1]))
+    def _since(self, when: float) -> int:
+        """The number of answers since a time, at most a second ago."""
+        return sum(1 for _ in takewhile(lambda answer: answer > when, reversed(self.answers)))
 
     def _changed(self, now: float) -> None:
-        if self.lowered == 0 or now - self.last > SETTLED:
+        settled = now - self.last > SETTLED and self.answered > SETTLED_ANSWERS
+        if self.lowered == 0 or settled:
             self.lowered = 1
             self.first = self.rate if self.at_once == math.inf else self.at_once_refused
         elif now - self.last > QUIET:
             self.lowered += 1
         self.last = self.since = self.raised = now
+        self.answered = 0
         self.peak = self.under_way
         self.changes += 1
         low = self.rate < self.first / 2 if self.at_once == math.inf else self.at_once < self.first / 4
@@ -229,7 +247,7 @@ class Limit:
         if now - self.raised > QUIET:
             self.raised = now
             # A limit that binds nobody would be raised in vain.
-            if self._recent(now) > BINDING * self.rate:
+            if self._since(now - 1) > BINDING * self.rate:
                 up = FAST if self.rate_refused == math.inf else UP
                 self.rate = max(self.rate, min(up * self.rate, MARGIN * self.rate_refused, self.allowed))
             if self.peak >= self.at_once or self.at_once < self.fitted:

@@ -47,7 +47,7 @@ BUSY = 0.85
 
 #: Refusals of one operation alone, and answers of others after the first of them, that show that it has a
 #: limit of its own.
-OWN, OTHERS = 3, 12
+OWN, OTHERS = 4, 12
 
 
 class Pace:
@@ -123,7 +123,7 @@ class Pace:
                 while not self.fits(limit, number) and limit.changes == changes:
                     if self._clock() >= end:
                         return None
-                    most = end - self._clock() if limit.open else min(end - self._clock(), QUIET)
+                    most = min(end - self._clock(), limit.counted_on or (math.inf if limit.open else QUIET))
                     self._change.wait(None if most == math.inf else most)
                 if limit.changes == changes:
                     limit.begin(number)
@@ -142,7 +142,7 @@ class Pace:
             if not self._learns:
                 limit.under_way -= 1
                 return
-            now, operation = self._clock(), str(exchange.operation)
+            now, operation, counted_on = self._clock(), str(exchange.operation), limit.counted_on
             limit.ended(exchange, now - exchange.elapsed, now)
             if exchange.throttled:
                 # A race is refused for its own number, whatever its operation.
@@ -150,7 +150,8 @@ class Pace:
                     self.refused[operation] += 1
                     # Those beyond a number at once are refused for that.
                     learned = limit.rate not in (0, self._allowed)
-                    self._fitting += learned or limit.under_way < limit.fitted < math.inf
+                    fitting = learned or limit.under_way < limit.fitted < math.inf
+                    self._fitting += fitting and limit.counted_on == counted_on
                     self._tell_apart(operation)
             else:
                 self._others += bool(self.refused) and operation not in self.refused

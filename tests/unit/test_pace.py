@@ -47,11 +47,14 @@ class Served:
         headers: dict[str, str] | None = None,
         chance: float = 0.0,
         own_time: float = OWN_TIME,
+        freed: float = 0.0,
     ) -> None:
         self.latency, self.at_once, self.rate, self.only, self.headers = latency, at_once, rate, only, headers
         self.chance = chance
         #: Processor time of the suite for a request, in seconds.
         self.own_time = own_time
+        #: The longest for which an answered request counts on, in seconds.
+        self.freed = freed
         self._second, self._used, self.under_way = 0, 0, 0
         self._draw = random.Random(5)
 
@@ -66,6 +69,13 @@ class Served:
                 return Answer(operation, 0.001, True, self.headers, 429)
         self.under_way += 1
         return Answer(operation, self.latency(operation, self.under_way))
+
+    def left(self) -> None:
+        self.under_way -= 1
+
+    def free(self) -> float:
+        """Seconds for which an answered request counts on."""
+        return self._draw.uniform(0.1, 1) * self.freed
 
 
 @dataclass
@@ -145,6 +155,9 @@ class Simulation:
             entry = line[0]
             changed = entry.limit.changes != entry.changes
             if not changed and not self.pace.fits(entry.limit, 1):
+                if entry.limit.counted_on and self._polled <= self.now:
+                    self._polled = self.now + entry.limit.counted_on
+                    self._at(self._polled, self._admit)
                 return
             line.popleft()
             if changed:
@@ -161,7 +174,8 @@ class Simulation:
             self._at(self.now + answer.elapsed, lambda: ended(answer))
 
         def ended(answer: Any) -> None:
-            self.server.under_way -= not answer.throttled
+            if not answer.throttled:
+                self._at(self.now + self.server.free(), self.server.left)
             self._at(self.now + self._late(), lambda: self._answered(limit, left, answer, sent))
 
         self._at(self.now + self._late(), arrived)
@@ -278,10 +292,20 @@ def test_what_was_measured_first_with_a_number_of_lanes_is_no_measure(seed: int,
     assert Simulation(SERVERS[name](seed), busy=busy).run() <= 1.25 * best_by_hand(name, busy)
 
 
-def test_requests_refused_whatever_the_pace_do_not_hold_others_up() -> None:
-    run = Simulation(Served(steady(0.005, 7), chance=0.01))
+@pytest.mark.parametrize(("chance", "seed"), [(0.01, 7), (0.01, 1), (0.03, 1), (0.03, 2)])
+def test_requests_refused_whatever_the_pace_do_not_hold_others_up(chance: float, seed: int) -> None:
+    run = Simulation(Served(steady(0.005, seed), chance=chance))
     assert run.run() < 60 and run.pace.overall.rate == 0
     assert not any("limits" in line for line in run.pace.described())
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_server_may_count_on_what_it_has_answered(busy: bool) -> None:
+    """For up to a millisecond; who sends the next request at once would find 2 of 4 places."""
+    for seed in range(1, 5):
+        run = Simulation(Served(steady(0.02, seed), at_once=4, freed=0.001), busy=busy)
+        run.run()
+        assert 3 <= run.pace.overall.fitted <= 4
 
 
 def test_why_there_are_not_more_lanes() -> None:

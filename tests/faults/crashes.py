@@ -160,6 +160,7 @@ faults["http.no-server-error"] |= {
                 ctx.header(b"x-api-key") and not ctx.store.organization(ctx.header(b"x-api-key") or "")
             ),
             **_patterns("x-timestamp", timestamp_no_integer=r"^(?!-?\d*$)", negative_timestamp="^-"),
+            "a sign for a timestamp": Only(("x-timestamp", "^-$"), list(OPERATIONS)[1::2]),
             **_patterns("x-signature", signature_not_hexadecimal="[^0-9a-fA-F]"),
             **_patterns("ids", semicolon_in_an_id=";", percent_sign_in_an_id="%", brace_in_an_id="{"),
             **_patterns(

@@ -161,6 +161,7 @@ TIMESTAMP_TEXTS = {
     "underscores": r"(\d+(?:_\d+)+)",
     "spaces": r"()\d+ \d+",
     "exponents": r"()\d\.\d+e\d",
+    "signs": Only("()-", list(OPERATIONS)[1::2]),
 }
 
 

@@ -371,7 +371,20 @@ def _judge_default(at: Check, rule: str, what: str, requests: Callable[[Fixture,
         sent.append(at.send(further, "a destination that is no default, after refused ones"))
     after = defaults(at, fixture, *shown_defaults(before))
     sentence = f"after {what}: the same destination is the default"
-    at.expect(rule, *same_defaults(sentence, after, before), *sent)
+    judgement = same_defaults(sentence, after, before)
+    if of_refusals and judgement[1] and _taken_by_others(at):
+        reason = "a destination that is no default takes it, whatever was refused before"
+        at.unclear(rule, reason, after, cause="destination.default")
+    else:
+        at.expect(rule, *judgement, *sent)
+
+
+def _taken_by_others(at: Check) -> bool:
+    """True if a beneficiary's default is none any more when a destination follows that is no default."""
+    fixture = at.account(fresh=True)
+    first = at.send(_default(fixture), "a default destination")
+    at.send(_default(fixture).with_field("is_default", False), "a destination that is no default, after it")
+    return shown_defaults(defaults(at, fixture, identifier(first))) == []
 
 
 def _default(fixture: Fixture, ids: dict[str, str] | None = None) -> Call:

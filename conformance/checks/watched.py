@@ -4,13 +4,13 @@ customer's accounts. One class for each: how it is read, and which changes betwe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
 from conformance.judge.comparison import identifiers, objects
-from conformance.judge.effects import Effect
+from conformance.judge.effects import Document, Effect
 from conformance.judge.outcomes import Unclear, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
@@ -20,6 +20,9 @@ from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
 from conformance.world.lane import Fixture, Lane
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
+
+#: Further looks at what seems changed.
+_TURNS = 3
 
 #: Sends a call for a purpose, as the owner of an account.
 Look = Callable[[Call, str], Exchange]
@@ -86,6 +89,18 @@ class Watched:
         """The changes between two snapshots that requests may have caused; what nothing shows has none."""
         return Effect()
 
+    def _settled(self, before: Snapshot, after: Snapshot) -> Snapshot:
+        """The snapshot after requests, without what further looks show as before, too, though replicas had
+        time: what is shown by turns is no effect of requests."""
+
+        def look() -> Document:
+            looks = [self.read(before).state for _ in range(_TURNS)]
+            return effects.settled(before.state, after.state, looks)
+
+        what = f"what {self.operation} may change, by turns"
+        state = self.lane.lag.eventually(what, look, lambda state: bool(state == after.state))
+        return replace(after, state=state)
+
 
 class Balances(Watched):
     """The account's balances."""
@@ -126,6 +141,10 @@ class Resource(Watched):
         return Snapshot([look], look.document)
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
+        effect = self._since(before, after)
+        return self._since(before, self._settled(before, after)) if effect else effect
+
+    def _since(self, before: Snapshot, after: Snapshot) -> Effect:
         answered = [exchange.document for exchange in self._answered()]
         return effects.in_resource(self.traits.read_by, before.state, after.state, answered)
 
@@ -158,7 +177,7 @@ class Elements(Watched):
         effect = self._since(before, after)
         if effect:
             self._own |= added(self.lane, self.traits.listed_by, after.state.values(), before.state)
-            effect = self._since(before, after)
+            effect = self._since(before, self._settled(before, after))
         return effect
 
     def _since(self, before: Snapshot, after: Snapshot) -> Effect:

@@ -75,6 +75,20 @@ def by_id(items: Iterable[Any]) -> dict[str, Document]:
     return {identity(item): item for item in items if isinstance(item, dict)}
 
 
+def settled(before: Document, after: Document, looks: Sequence[Document]) -> Document:
+    """A state after requests, with the members as before that a look shows so; of elements by id likewise."""
+    return {
+        name: (
+            settled(before[name], value, [look[name] for look in looks if isinstance(look.get(name), dict)])
+            if isinstance(value, dict) and isinstance(before.get(name), dict)
+            else before[name]
+            if name in before and any(look.get(name, value) == before[name] for look in looks)
+            else value
+        )
+        for name, value in after.items()
+    }
+
+
 def in_list(
     operation: str, before: Mapping[str, Document], after: Mapping[str, Document], known: Collection[str]
 ) -> Effect:

@@ -174,7 +174,8 @@ faults["idempotency.race"] |= {
     "Simultaneous requests with one key are answered as one, and each is performed.": before(
         "replayed",
         lambda self, ctx, *_: do_again(self, ctx),
-        lambda self, ctx, *_: _times(self, ctx) < KEYS,
+        lambda self, ctx, *_: self.waiting() > 1,
+        base=Counting,
         operations=("createPayout", "createVirtualAccount"),
     ),
 }

@@ -235,6 +235,12 @@ def at_pointer(value: Any, pointer: str) -> Any:
     return value
 
 
+def member_at(pointer: str) -> str:
+    """The member of a resource, or of a list's element, to which a JSON pointer leads; "" for none."""
+    steps = pointer.split("/")[1:]
+    return next(iter(steps[2:] if steps[:1] == ["items"] else steps), "")
+
+
 def is_echo(exchange: Exchange, pointer: str) -> bool:
     """True if an answer shows at a JSON pointer what its request sent there, in its body or its query."""
     call, value = exchange.call, at_pointer(exchange.document, pointer)

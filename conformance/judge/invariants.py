@@ -17,6 +17,7 @@ from conformance.judge.comparison import (
     at_pointer,
     found_again,
     is_echo,
+    member_at,
     same,
     sent_document,
     show,
@@ -145,9 +146,11 @@ class Invariants:
         expected: str = "",
         beside: int = 0,
         refusal: bool = False,
+        member: str = "",
     ) -> None:
-        """Counts a judgement; `expected` is the rule's statement by default, `beside` the number of an
-        earlier exchange that proves a violation; `refusal`: the earlier one, or this, must be refused."""
+        """Counts a judgement, of a `member` if it is about one; `expected` is the rule's statement by
+        default, `beside` the number of an earlier exchange that proves a violation; `refusal`: the earlier
+        one, or this, must be refused."""
         operation = exchange.operation
         if operation is None or operation not in RULES[rule].operations:
             return
@@ -157,7 +160,8 @@ class Invariants:
             return
         self.broken.add((rule, operation))
         numbers = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
-        tally.add_violation(Violation(expected or RULES[rule].statement, broken, numbers, refusal=refusal))
+        statement = expected or RULES[rule].statement
+        tally.add_violation(Violation(statement, broken, numbers, refusal=refusal, member=member))
         self._evidence.setdefault((rule, operation, len(tally.violations)), exchange)
 
     # ------------------------------------------------------------------ judging
@@ -270,7 +274,8 @@ class Invariants:
         for problem in problems:
             sender = self._sender(exchange, problem.pointer)
             got = f"{problem.pointer or 'the body'}: {problem.message}"
-            self._judge(problem.rule, exchange, got, beside=sender, refusal=sender > 0)
+            member = member_at(problem.pointer)
+            self._judge(problem.rule, exchange, got, beside=sender, refusal=sender > 0, member=member)
         self._judge("list.plain-integers", exchange, _no_plain_integer(exchange))
         got, creator = self.isolation.foreign(exchange)
         self._judge("tenancy.isolation", exchange, got, NOTHING_OF_OTHERS, creator)

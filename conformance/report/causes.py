@@ -182,7 +182,8 @@ def _explains(
     of_signatures = row.rule.startswith("auth.") and not said
     if of_signatures and violation.acceptance:
         return False
-    # The form of an answer follows from a probe in the probe's own answer only, or in what that sent.
+    # The form of an answer follows from a probe in the probe's own answer only, in what that sent, or in a
+    # member that the probe shows to be wrong in answers of the right form.
     of_form = row.rule in INVARIANTS and rule not in INVARIANTS and not violation.refusal
     symptoms = set() if of_form or not symptom else {symptom}
     if said and symptom == "2xx":
@@ -190,6 +191,7 @@ def _explains(
         symptoms |= {_symptom(rule, each, exchanges) for each in violations if each.acceptance}
     return any(
         (_symptom(rule, each, exchanges) in symptoms and _alike(violation.member, each.member))
+        or (of_form and "" != violation.member == each.member and not _broken_forms(each, exchanges))
         or {*violation.exchanges[:1]} & {*each.exchanges}
         for each in violations
         if not of_signatures or each.acceptance

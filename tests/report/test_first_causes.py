@@ -126,6 +126,24 @@ _ROWS: list[_Row] = [
         },
     ),
     ("format.id-unique", "second request", "createBeneficiary", {}),
+    (
+        "create.echo",
+        "middle_name, ampersands are escaped",
+        "createBeneficiary",
+        {"format.fields": "createBeneficiary"},
+    ),
+    (
+        "destination.default",
+        "though it is none: type",
+        "createPayoutDestination",
+        {"refusal.changes-nothing": "createPayoutDestination"},
+    ),
+    (
+        "idempotency.race",
+        "answered as one, and each",
+        "createVirtualAccount",
+        {"idempotency.replay": "createVirtualAccount"},
+    ),
     ("fields.currency-code", "currency three digits", "createPayout", {}),
     ("fields.max-length", "display_name, beneficiary_type=individual", "createBeneficiary", {}),
     ("format.money", "amount integer", "createPayout", {"http.negotiation": "createPayout"}),
@@ -190,6 +208,23 @@ def _checks(rule: str, operation: str, beside: dict[str, str]) -> dict[tuple[Che
 def test_one_mistake_is_one_cause(rule: str, kind: str, operation: str, beside: dict[str, str]) -> None:
     outcome = judge(_fault(rule, kind, operation).make(), _checks(rule, operation, beside))
     assert outcome.causes.keys() == {rule}, outcome.broken
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(
+    ("rule", "kind", "operation", "changed"),
+    [
+        ("list.complete", "shows other dates", "listPayoutDestinations", "createPayoutDestination"),
+        ("read.equals-create", "third read shows another text", "getBeneficiary", "updateBeneficiary"),
+    ],
+)
+def test_what_is_shown_by_turns_is_no_effect_of_requests(
+    rule: str, kind: str, operation: str, changed: str
+) -> None:
+    checks = _checks(rule, operation, {"refusal.changes-nothing": changed})
+    outcome = judge(_fault(rule, kind, operation).make(), checks)
+    assert (rule, operation) in outcome.broken
+    assert ("refusal.changes-nothing", changed) not in outcome.broken
 
 
 #: Faults of rules that are not broken beside those, by rule and operation, each by part of its sentence.

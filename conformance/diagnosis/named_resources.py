@@ -43,7 +43,11 @@ def not_served(
     examination: Examination, organization: Organization, answers: tuple[Exchange, Exchange]
 ) -> None:
     """Diagnoses valid requests for the organization's accounts that have another answer than a 2xx."""
-    others = [f"{each.operation} with {each.explained()}" for each in answers if not each.succeeded]
+    others = [
+        f"{each.operation} with {each.explained()}"
+        for each in answers
+        if not (each.succeeded or each.refused_authentication)
+    ]
     if others:
         examination.diagnose(
             "valid requests not served",

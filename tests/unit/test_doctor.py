@@ -64,6 +64,12 @@ def test_a_correct_target_has_no_diagnosis() -> None:
     assert len(examination.exchanges) <= 20
 
 
+def test_a_clock_that_is_off_is_no_diagnosis() -> None:
+    """The first answer refuses the timestamp, and its Date tells the server's time."""
+    first = iter([error(401, "timestamp_too_old")])
+    assert names(examined(answer=lambda request: next(first, None))) == []
+
+
 def put(path: str, value: Any) -> Callable[[Tables], None]:
     table, key = path.split(".")
     return lambda tables: tables[table].__setitem__(key, value)

@@ -284,13 +284,11 @@ def test_defaults(at: Check) -> None:
         first = at.send(stock.call.with_query(usual), "page 1 of size 10")
         page = page_of(first)
         last = pages_of(page.total, DEFAULT_SIZE) if page and page.total else 2
-        probes = [
-            ("no query", [], usual),
-            ("page=1 alone", query(page=1), usual),
-            ("size=5 alone", query(size=5), query(1, 5)),
-        ]
+        probes = [("size=5 alone", query(size=5), query(1, 5))]
         if last > 1:
             probes.append(("the last page alone", query(page=last), query(last, DEFAULT_SIZE)))
+        # Behind those that name another number: a server may take that for the next request's.
+        probes += [("no query", [], usual), ("page=1 alone", query(page=1), usual)]
         if filters := active(at):
             probes.append(("a filter alone", filters, query(1, DEFAULT_SIZE, filters)))
         answers = []

@@ -148,7 +148,7 @@ class Engine:
     def _id(self, name: str, own: str, whose: str) -> str:
         """Returns a path parameter: the own id, one derived from it, raw text, or another owner's."""
         if whose in self._others:
-            return quoted(getattr(self._others[whose](), name))
+            return quoted(self._others[whose]().id_of(name))
         if whose.startswith(RAW):
             return whose.removeprefix(RAW)
         if whose.startswith(NEAR):

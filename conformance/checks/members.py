@@ -10,7 +10,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent
 from conformance.contract.operations import Operation
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES, TRAITS, traits_of
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, same_instant, show
 from conformance.judge.outcomes import Got, Unclear
@@ -190,13 +190,11 @@ FUNDED = "Name an account that has balances: [primary] funded_account_id."
 
 
 def furnish(fixture: Fixture, operation: Operation) -> None:
-    """Creates a resource of the kind that an operation shows, unless a fixture has one. Raises Inconclusive
-    where the server refuses it."""
-    part = operation.resource.removeprefix("payout_")
-    if hasattr(type(fixture), part):
-        getattr(fixture, part)
-    elif create := operation.filled_by or (operation.traits.listed_by and operation.id):
-        fixture.create(create)
+    """Creates a resource of the kind that an operation shows, unless a fixture has one, or nothing would show
+    it later. Raises Inconclusive where the server refuses it."""
+    create = traits_of(CREATES.get(operation.resource))
+    if create.listed_by or create.read_by:
+        fixture.part(operation.resource)
 
 
 def _populated(at: Check) -> Fixture:

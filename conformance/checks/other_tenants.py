@@ -102,9 +102,9 @@ def _sent(answer: Exchange) -> str:
 def _created(at: Check, fixture: Fixture) -> list[Exchange]:
     """Returns the exchanges that created a fixture's resources, those that the server accepts."""
     created = []
-    for part in ("account", "beneficiary", "destination", "virtual_account"):
+    for part in ("account", "beneficiary", "payout_destination", "virtual_account"):
         with at.probe(LEAK):
-            created.append(getattr(fixture, part))
+            created.append(fixture.part(part))
     return created
 
 

@@ -15,7 +15,7 @@ from conformance.contract.fields import documented, request_fields
 from conformance.contract.json_text import all_texts
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS, response_schema
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES, TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
 from conformance.judge.outcomes import Got, Unclear
@@ -52,11 +52,9 @@ class Named:
         self.exchange = at.lane.cache.get(("named in bodies", whose, self._create), self._new)
 
     def _new(self) -> Exchange:
-        kind = TRAITS[self._create].creates
-        part = getattr(self.fixture, kind.removeprefix("payout_"), None)
-        if kind == "account":
+        if self._create == "createAccount":
             return Fixture(self.at.lane, owner(self.fixture), vacant=True).account
-        return part if isinstance(part, Exchange) else self.fixture.create(self._create)
+        return self.fixture.part(TRAITS[self._create].creates)
 
     def members(self) -> Body:
         """Members that name it, its parents, and what stands under it: those that the operation does not
@@ -69,7 +67,7 @@ class Named:
         members: Body = {"id": identifier(self.exchange)}
         for name in _PARENTS:
             if name in known - fields or name == "customer_id":
-                members[name] = getattr(self.fixture, name)
+                members[name] = self.fixture.id_of(name)
         if self._create == "createAccount":
             members["account_id"] = members["id"]
         for name in _nested(operation):
@@ -90,8 +88,7 @@ class Named:
             request = call(traits.listed_by, self.fixture.ids(traits.listed_by))
             request = request.with_query({"page": 1, "size": MAX_SIZE})
         elif read:
-            ids = {name: getattr(self.fixture, name) for name in OPERATIONS[read].path_parameters}
-            request = call(read, {**ids, f"{traits.creates}_id": own})
+            request = call(read, {**self.fixture.ids(read), f"{traits.creates}_id": own})
         else:
             return "", None
         nested = {name: {*_ids(each)} for name, each in self.members().items() if isinstance(each, list)}
@@ -164,8 +161,7 @@ def _place(at: Check, whose: str, create: str) -> Fixture:
 
 def _nested(operation: str) -> list[str]:
     """Members of an answer that hold resources."""
-    kinds = {traits.creates for traits in TRAITS.values()}
-    return [name for name in response_schema(operation)["properties"] if name.removesuffix("s") in kinds]
+    return [name for name in response_schema(operation)["properties"] if name.removesuffix("s") in CREATES]
 
 
 def _ids(value: Any) -> list[str]:

@@ -18,7 +18,7 @@ from conformance.checks.races import MOST_SPOILT
 from conformance.contract import timestamps
 from conformance.contract.new_resources import stated
 from conformance.contract.operations import request_problems
-from conformance.contract.traits import CHANGING, TRAITS
+from conformance.contract.traits import CHANGING, TRAITS, create_read_by
 from conformance.judge.comparison import MOVING, document, objects, same_account, show
 from conformance.judge.paging import ids_of, listed
 from conformance.judge.timeliness import before_account, untimely
@@ -58,7 +58,7 @@ def _looks(at: Check, request: Call, what: str) -> list[Exchange]:
 def test_reads_after_a_while(at: Check) -> Iterator[float]:
     """Reads a resource that was created long before and not changed since, several times at once: each answer
     shows what its create answered."""
-    create = _create(at)
+    create = create_read_by(at.operation.id)
     fixture = at.lane.account(CREATED)
     created = at.accept(fixture.call(create), "a resource to be read a while later")
     # The bound on eventual consistency.
@@ -71,7 +71,7 @@ def test_reads_after_a_while(at: Check) -> Iterator[float]:
 def test_reads_at_the_end(at: Check) -> Iterator[float]:
     """Reads the first resource of the run several times at once at its end: each answer shows what its create
     answered."""
-    create = _create(at)
+    create = create_read_by(at.operation.id)
     try:
         first = creations(at.lane, create)[0].exchange
     except Inconclusive as stop:
@@ -107,11 +107,6 @@ def _oldest(at: Check, create: str) -> Exchange | None:
         and not request_problems(create, each.call.body)
     )
     return min(valid, key=lambda each: each.started, default=None)
-
-
-def _create(at: Check) -> str:
-    """The create of what the check's operation reads."""
-    return next(name for name, each in TRAITS.items() if each.creates and each.read_by == at.operation.id)
 
 
 def _reading(create: str, created: Exchange) -> Call:

@@ -17,7 +17,7 @@ from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.contract.fields import HIDDEN, Field, documented, request_fields
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES, TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, show
 from conformance.judge.outcomes import Got
@@ -40,9 +40,6 @@ _MOST = 3000
 
 #: A row of bodies in which all fields of an individual apply.
 _PEOPLE = "individual with company_name"
-
-
-_RESOURCES = {traits.creates for traits in TRAITS.values()}
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def _other(operation: str, field: Field, body: Body) -> Any:
     name, traits = field.name, TRAITS[operation]
     value = body.get(name, _defaults(operation).get(name))
     nameless = name == "beneficiary_type" and "company_name" not in body
-    if name.removesuffix("_id") in _RESOURCES or name in (*traits.unique_pair, "type") or nameless:
+    if name.removesuffix("_id") in CREATES or name in (*traits.unique_pair, "type") or nameless:
         return value
     match field.type:
         case "boolean":

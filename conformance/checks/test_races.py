@@ -17,7 +17,7 @@ from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
 from conformance.contract.signing import new_nonce
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import TRAITS, create_read_by
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document, objects
 from conformance.judge.outcomes import Got, Unclear, difference
@@ -296,7 +296,7 @@ READS = 5
 def test_reads_at_once(at: Check) -> None:
     """Simultaneous reads of different resources are each answered with their own."""
     (rule,), reading = at.rules, at.operation.id
-    create = next((name for name, traits in TRAITS.items() if traits.read_by == reading), "createAccount")
+    create = create_read_by(reading)
     name = f"{TRAITS[create].creates}_id"
     places = [
         resource.fixture.ids(create) | {name: identifier(resource.exchange)}

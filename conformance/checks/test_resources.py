@@ -20,7 +20,7 @@ from conformance.checks.members import (
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import item_fields, response_rules
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import create_read_by
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, found_again, identifiers, normalized, same
 from conformance.judge.outcomes import NOTHING_SHOWN, Judgement
@@ -205,9 +205,7 @@ def test_every_resource_has_its_own_id(at: Check) -> None:
 def test_read_equals_create(at: Check) -> None:
     """After several creates with different bodies, each resource is read, the first one twice: each read
     shows what its create answered."""
-    (create,) = (
-        name for name, traits in TRAITS.items() if traits.creates and traits.read_by == at.operation.id
-    )
+    create = create_read_by(at.operation.id)
     rule, resources = "read.equals-create", creations(at.lane, create)
     for resource in [*resources, resources[0]]:
         fixture, exchange = resource.fixture, resource.exchange

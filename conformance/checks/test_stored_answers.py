@@ -64,10 +64,9 @@ def _created(at: Check, owner: Fixture) -> Exchange | None:
     if described.resource == "beneficiary":
         part = "beneficiary"
     elif "beneficiary_id" in parameters(described.id):
-        part = "destination"
+        part = "payout_destination"
     elif "virtual" in described.path:
         part = "virtual_account"
     with at.probe(PARENT):
-        created: Exchange = getattr(owner, part)
-        return created
+        return owner.part(part)
     return None

@@ -21,7 +21,7 @@ from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOW
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import Parameters, query, status_filter
 from conformance.world.bodies import SAMPLE
-from conformance.world.calls import call, identifier, parameters
+from conformance.world.calls import call, parameters
 from conformance.world.case import Case
 from conformance.world.corpora.ids import INHERITED
 from conformance.world.lane import Fixture
@@ -212,7 +212,7 @@ def _near(engine: Engine, rule: str) -> Iterator[Case]:
 def _of_another_kind(fixture: Fixture, name: str) -> str:
     if name == "customer_id":
         return fixture.account_id
-    return identifier(fixture.virtual_account) if name == "beneficiary_id" else fixture.beneficiary_id
+    return fixture.id_of("virtual_account_id") if name == "beneficiary_id" else fixture.beneficiary_id
 
 
 # ---------------------------------------------------------------------- checks

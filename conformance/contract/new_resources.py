@@ -8,12 +8,10 @@ from typing import Any
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.contract.schemas import nullable
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES, TRAITS
 
 #: Create -> the path parameter, and response member, with the parent's id.
-PARENTS: Mapping[str, str] = {
-    name: OPERATIONS[name].path_parameters[-1] for name, traits in TRAITS.items() if traits.creates
-}
+PARENTS: Mapping[str, str] = {name: OPERATIONS[name].path_parameters[-1] for name in CREATES.values()}
 
 
 def _nullable(operation: str) -> tuple[str, ...]:

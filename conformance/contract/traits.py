@@ -58,6 +58,11 @@ TRAITS: Mapping[str, Traits] = MappingProxyType(
     msgspec.convert(load("operations.yaml")["operations"], dict[str, Traits])
 )
 
+#: Kind of resource -> the operation that creates it.
+CREATES: Mapping[str, str] = MappingProxyType(
+    {traits.creates: name for name, traits in TRAITS.items() if traits.creates}
+)
+
 #: The operations that change a resource.
 CHANGING = tuple(name for name, traits in TRAITS.items() if traits.changes)
 
@@ -65,6 +70,11 @@ CHANGING = tuple(name for name, traits in TRAITS.items() if traits.changes)
 def traits_of(operation: str | None) -> Traits:
     """Traits of an operation; NO_TRAITS if it is None or unknown."""
     return TRAITS.get(operation or "", NO_TRAITS)
+
+
+def create_read_by(operation: str) -> str:
+    """The operation that creates what another one reads. Raises StopIteration for one that reads nothing."""
+    return next(create for create in CREATES.values() if TRAITS[create].read_by == operation)
 
 
 #: Traits of a request that is no operation.

@@ -160,7 +160,7 @@ class OperationFixtures:
             beneficiary_id, destination_id, _ = self.fixture.payee
             return beneficiary_id if member == "beneficiary_id" else destination_id
         place = self.fixture if whose == UNKNOWN else self.owned_by(whose)
-        identifier = str(getattr(place, member.removeprefix("payout_")))
+        identifier = place.id_of(member)
         return unknown_like(identifier) if whose == UNKNOWN else identifier
 
 

@@ -95,7 +95,7 @@ class Sequence:
         fixtures, case = self._operations[operation], case_of(operation, generated)
         ids = {name: str(value) for name, value in (generated.path_parameters or {}).items()}
         unknown = {name for name, value in ids.items() if value not in self._ids}
-        ids |= {name: unknown_like(str(getattr(fixtures.fixture, name))) for name in unknown}
+        ids |= {name: unknown_like(fixtures.fixture.id_of(name)) for name in unknown}
         ids["customer_id"] = self.lane.target.primary.customer_id
         path = tuple((name, UNKNOWN if name in unknown else OWN) for name, _ in case.path)
         valid, body, payee = fixtures.valid, case.body, OWN

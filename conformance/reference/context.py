@@ -44,7 +44,8 @@ class Context:
     customer: Record | None = None
     account: Record | None = None
     beneficiary: Record | None = None
-    virtual_account: Record | None = None
+    #: What the path names below them.
+    child: Record | None = None
     #: The canonical Idempotency-Key, once validated.
     key: str | None = None
     #: True if the key is new, and if its stored answer is replayed.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES, TRAITS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
@@ -168,11 +168,17 @@ class Fixture:
     def beneficiary_id(self) -> str:
         return identifier(self.beneficiary)
 
+    def part(self, kind: str) -> Exchange:
+        """The exchange that created the resource of a kind, such as virtual_account."""
+        if kind in ("account", "beneficiary"):
+            own: Exchange = getattr(self, kind)
+            return own
+        return self.cache.get(kind, lambda: self.create(CREATES[kind]))
+
     @property
-    @once
     def destination(self) -> Exchange:
         """The exchange that created the (bank account) payout destination."""
-        return self.create("createPayoutDestination")
+        return self.part("payout_destination")
 
     @property
     def destination_id(self) -> str:
@@ -220,28 +226,17 @@ class Fixture:
         vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency()
         return vetted if paid(vetted) else None
 
-    @property
-    @once
-    def virtual_account(self) -> Exchange:
-        """The exchange that created the virtual account."""
-        return self.create("createVirtualAccount")
-
-    @property
-    def virtual_account_id(self) -> str:
-        return identifier(self.virtual_account)
-
     # ------------------------------------------------------------------ calls
 
     def ids(self, operation: str) -> dict[str, str]:
         """The path parameters of an operation in this fixture."""
-        return {name: self._id(name) for name in OPERATIONS[operation].path_parameters}
+        return {name: self.id_of(name) for name in OPERATIONS[operation].path_parameters}
 
-    def _id(self, name: str) -> str:
-        """The id of the resource that a path parameter names; one without a property is created once."""
-        if name == "customer_id" or hasattr(type(self), name):
+    def id_of(self, name: str) -> str:
+        """The id of the resource that a path parameter, or a member of a body, names."""
+        if name in ("customer_id", "account_id"):
             return str(getattr(self, name))
-        create = next(each for each, traits in TRAITS.items() if f"{traits.creates}_id" == name)
-        return identifier(self.cache.get(create, lambda: self.create(create)))
+        return identifier(self.part(name.removesuffix("_id")))
 
     def call(self, operation: str, body: Any = None) -> Call:
         """A valid call of an operation in this fixture, with a valid body unless one is given."""

@@ -18,7 +18,7 @@ from conformance.checks import load_checks, plan
 from conformance.checks.check import CheckDefinition
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.rules import RULES, Level
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES
 from conformance.plugin.selection import quick
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -102,7 +102,7 @@ def usual(create: str, every: int, *rules: str) -> int:
 def names_the_value(kind: str, member: str, way: str, every: int) -> None:
     """Judges a server by every so many checks: none raises, a required rule is broken, and little more is
     sent than to a server that answers right."""
-    create = next(operation for operation, traits in TRAITS.items() if traits.creates == kind)
+    create = CREATES[kind]
     # That a time is another's shows in resources that were created seconds apart, which quick runs leave out.
     rules = ("format.timestamp-current",) * (way == "that of another" and member in TIMES)
     outcome = judge(Wrong(kind, member, way), checks_near(create, every, *rules))

@@ -265,8 +265,8 @@ def _valid_calls(operation: str, lane: Lane) -> Iterator[None]:
     try:
         fixture = lane.account(purpose_of(operation), fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
-            for part in ("destination", "virtual_account"):
-                getattr(fixture, part)
+            for part in ("payout_destination", "virtual_account"):
+                fixture.part(part)
             fixture.create("createWallet")
         call = fixture.call(operation)
         lane.send(lane.client(), call, "a valid call")

@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.contract.schemas import nullable
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES, TRAITS
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import RECORD_KINDS
 
@@ -183,7 +183,7 @@ def in_creates(operation: str) -> Iterator[Bug]:
 
 def in_changes(operation: str) -> Iterator[Bug]:
     """What an operation that changes a resource leaves, takes back or shows too late."""
-    create = next((name for name, each in TRAITS.items() if each.creates == TRAITS[operation].changes), "")
+    create = CREATES.get(TRAITS[operation].changes, "")
     initial = {**TRAITS[create].initial, **TRAITS[create].defaults} if create else {}
     for path in (*asked(create), "status") if create and TRAITS[operation].changes else ():
         yield from _changing(operation, create, path, initial.get(path))
@@ -327,15 +327,11 @@ def opened() -> Mapping[Place, str]:
     places: dict[Place, str] = {}
     for ruling, lines in OPEN.items():
         for operations, paths, *sentences in (line.split("; ") for line in lines):
-            for operation in _creates() if operations == "creates" else operations.split():
+            for operation in CREATES.values() if operations == "creates" else operations.split():
                 members = _fields_named(operation, paths)
                 for member, sentence in itertools.product(members, sentences):
                     places[operation, f"{sentence}.", member] = ruling
     return places
-
-
-def _creates() -> list[str]:
-    return [operation for operation, traits in TRAITS.items() if traits.creates]
 
 
 def _fields_named(operation: str, words: str) -> list[str]:

@@ -226,7 +226,7 @@ def _take_ids_of_the_query(self: Any, ctx: Context) -> None:
     for name, values in parse_query(ctx.query).items():
         found = ctx.store.get(name.removesuffix("_id"), values[0])
         if found is not None and name in ctx.params:
-            setattr(ctx, name.removesuffix("_id"), found)
+            setattr(ctx, "child" if name == "virtual_account_id" else name.removesuffix("_id"), found)
 
 
 faults["tenancy.foreign-parent"] |= {

@@ -177,7 +177,7 @@ def plain(examples: int) -> float:
             SPEED_LOG=str(log),
             SPEED_API_KEY=loaded.primary.api_key,
             SPEED_SECRET=loaded.primary.secret,
-            SPEED_IDS=json.dumps({name: getattr(fixture, name) for name in ids}),
+            SPEED_IDS=json.dumps({name: fixture.id_of(name) for name in ids}),
         )
         times = [float(line) for line in log.read_text("utf-8").splitlines()]
     return len(times) / (times[-1] - times[0])

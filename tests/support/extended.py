@@ -23,20 +23,20 @@ from tests.faults.catalogue import FAULTS, Fault, faults, of_rows
 from tests.faults.harness import catch, judge
 from tests.support.extensions import EXTENSIONS, Extension
 
-#: Notices in each account, which no create makes.
-_NOTICES = 12
+#: What the server adds below a new resource, and how much.
+_ADDED, _COUNT = {"createAccount": "notice", "createPayout": "event"}, 12
 
 _create = Behaviour.create
 
 
-def _with_notices(self: Behaviour, ctx: Context) -> None:
-    """Creates a resource, and notices in a new account: the seam of an operation that the server lacks."""
+def _with_more(self: Behaviour, ctx: Context) -> None:
+    """Creates a resource and what the server adds below it, which no operation creates."""
     _create(self, ctx)
     assert ctx.record is not None
-    account, instant = ctx.record["id"], self.instant(ctx)
-    for number in range(_NOTICES if ctx.operation == "createAccount" else 0):
-        record = {"id": f"note_{number}_{account}", "parent": account, "text": f"Notice {number}"}
-        ctx.store.insert("notice", {**record, "created": instant, "updated": instant})
+    parent, instant, kind = ctx.record["id"], self.instant(ctx), _ADDED.get(ctx.operation, "")
+    for number in range(_COUNT if kind else 0):
+        record = {"id": f"{kind}_{number}_{parent}", "parent": parent, "text": f"Number {number}"}
+        ctx.store.insert(kind, {**record, "created": instant, "updated": instant})
 
 
 def _wrong(extension: Extension) -> Iterator[Fault]:
@@ -57,7 +57,7 @@ def main(name: str, each: bool = False) -> None:
     logging.disable(logging.CRITICAL)
     extension, own = EXTENSIONS[name], {*EXTENSIONS[name].operations}
     if name == "lists":
-        setattr(Behaviour, "create", _with_notices)  # noqa: B010
+        setattr(Behaviour, "create", _with_more)  # noqa: B010
     rules = {rule for rule in RULES if any(fnmatch.fnmatch(rule, pattern) for pattern in extension.rules)}
     right = judge(Behaviour(), plan(rules, own)).ledger
     servers: dict[Any, Fault] = {}

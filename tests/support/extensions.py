@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -109,11 +110,12 @@ if _BLANK in ALL_RULES:
 
 def _list(path: str, name: str, item: str, *filters: str) -> str:
     """The part of openapi.yaml that describes a list."""
-    parameters = "".join(
-        f'        - $ref: "#/components/parameters/{each}"\n' for each in (*filters, "page", "size")
+    ids, parameters = (
+        "".join(f'        - $ref: "#/components/parameters/{each}"\n' for each in names)
+        for names in (re.findall(r"{(\w+)}", path), (*filters, "page", "size"))
     )
     return (
-        f'  {path}:\n    parameters:\n      - $ref: "#/components/parameters/account_id"\n'
+        f"  {path}:\n    parameters:\n{ids}"
         f"    get:\n      operationId: {name}\n      parameters:\n{parameters}"
         "      responses:\n        2XX:\n          content:\n            application/json:\n"
         f"              schema:\n                $ref: schemas/{item}_list.json\n"
@@ -130,42 +132,44 @@ def _schemas(item: str, members: Mapping[str, object]) -> dict[str, object]:
 
 
 _PAYOUTS = "  /v1/accounts/{account_id}/payouts:\n    parameters:\n"
+_KEY = "    Idempotency-Key:\n      name:"
 _TIME = {"$ref": "common.json#/$defs/timestamp"}
+_ADDED = {
+    "id": {"type": "string", "x-rule": "format.id"},
+    "text": {"type": "string"},
+    "created": _TIME,
+}
 _PAYOUT_ITEM = ("id", "object", "amount", "currency", "note", "created")
 
 #: Two lists that may be filtered by a status that their items do not show: one that no create fills, and one
-#: of payouts, to which others add.
+#: of payouts, to which others add; and one below a payout.
 _LISTS = Extension(
     {
         "openapi.yaml": {
             _PAYOUTS: _list(
                 "/v1/accounts/{account_id}/notices", "listNotices", "notice", "status", "start_date"
             )
+            + _list("/v1/accounts/{account_id}/payouts/{payout_id}/events", "listEvents", "event")
             + _PAYOUTS,
             "    post:\n      operationId: createPayout\n": _list(
                 "/", "listPayouts", "payout", "status", "start_date", "end_date"
-            ).partition('account_id"\n')[2]
+            ).partition("parameters:\n")[2]
             + "    post:\n      operationId: createPayout\n",
+            _KEY: "    payout_id:\n      name: payout_id\n      in: path\n      required: true\n"
+            "      schema: { type: string }\n      example: po_1\n" + _KEY,
         },
         "operations.yaml": {
-            "  createVirtualAccount:\n": "  listNotices: {}\n  listPayouts: { others_add: true }\n"
-            "  createVirtualAccount:\n",
+            "  createVirtualAccount:\n": "  listNotices: {}\n  listEvents: {}\n"
+            "  listPayouts: { others_add: true }\n  createVirtualAccount:\n",
             "    draws_on_funds: true\n": "    draws_on_funds: true\n    listed_by: listPayouts\n",
         },
     },
     ("list.*", "format.*", "tenancy.*", "http.no-server-error"),
-    ("listNotices", "listPayouts"),
+    ("listNotices", "listPayouts", "listEvents"),
     {
         **_schemas("payout", {name: {"$ref": f"payout.json#/properties/{name}"} for name in _PAYOUT_ITEM}),
-        **_schemas(
-            "notice",
-            {
-                "id": {"type": "string", "x-rule": "format.id"},
-                "object": {"const": "notice", "x-rule": "format.object"},
-                "text": {"type": "string"},
-                "created": _TIME,
-            },
-        ),
+        **_schemas("notice", _ADDED | {"object": {"const": "notice", "x-rule": "format.object"}}),
+        **_schemas("event", _ADDED | {"object": {"const": "event", "x-rule": "format.object"}}),
     },
     idle=(
         "The last item of a page lacks its name or currency.",

@@ -156,7 +156,7 @@ def test_elements_of_other_parents_are_known_by_the_paths_of_their_creates() -> 
         lane.account(owner="secondary"),
     )
     neighbour = Fixture(lane, account_id=own.account_id)
-    ids = [each.virtual_account_id for each in (own, sibling, foreign)]
+    ids = [each.id_of("virtual_account_id") for each in (own, sibling, foreign)]
     strangers = {ids[1]: "another account's", ids[2]: "another organization's"}
     assert lane.created.strangers([*ids, "va_unknown"], own.call("listVirtualAccounts")) == strangers
     listing = own.call("listPayoutDestinations")

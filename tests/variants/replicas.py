@@ -77,7 +77,7 @@ class ReadsBehind(Behaviour):
         super().show_beneficiary(ctx)
 
     def show_virtual_account(self, ctx: Context) -> None:
-        self._late(ctx.virtual_account, ctx)
+        self._late(ctx.child, ctx)
         super().show_virtual_account(ctx)
 
     def _late(self, record: Record | None, ctx: Context) -> None:

@@ -239,7 +239,7 @@ class Lists(Validation, Resources, Rendering):
 
     def list_parent(self, ctx: Context) -> str | None:
         """The id of the elements' parent: list.complete."""
-        return str(self.parent(ctx)["id"])
+        return str((ctx.child or self.parent(ctx))["id"])
 
     # ------------------------------------------------------------------ showing
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS, item_fields
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import CREATES
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.base import Base
@@ -19,7 +19,7 @@ from conformance.reference.store import Balance
 #: Kind of resource -> documented members, of its create, or of the items of a list that none fills.
 _DOCUMENTED = {
     **{RECORD_KINDS[name]: item_fields(name) for name, operation in OPERATIONS.items() if operation.is_list},
-    **{RECORD_KINDS[name]: documented(name) for name, traits in TRAITS.items() if traits.creates},
+    **{RECORD_KINDS[name]: documented(name) for name in CREATES.values()},
 }
 
 #: Kind of resource -> documented members other than those of every resource.

@@ -235,7 +235,7 @@ class Resources(Base):
 
     def show_virtual_account(self, ctx: Context) -> None:
         """Shows the virtual account in the path: read.equals-create."""
-        ctx.record = ctx.virtual_account
+        ctx.record = ctx.child
 
     def list_records(self, ctx: Context) -> None:
         """Finds the requested page; see Lists."""

@@ -24,8 +24,9 @@ class Tenancy(Base):
         account = ctx.account
         if account is not None and "beneficiary_id" in params:
             ctx.beneficiary = self.child(ctx, "beneficiary", params["beneficiary_id"], account)
-        if account is not None and "virtual_account_id" in params:
-            ctx.virtual_account = self.child(ctx, "virtual_account", params["virtual_account_id"], account)
+        for name in params.keys() - {"customer_id", "account_id", "beneficiary_id"}:
+            assert account is not None
+            ctx.child = self.child(ctx, name.removesuffix("_id"), params[name], ctx.beneficiary or account)
 
     def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
         """The customer or account at the start of the path."""

@@ -13,6 +13,7 @@ from conformance.checks.beneficiaries import (
 from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members
 from conformance.contract.new_resources import NULLABLE
+from conformance.contract.rules import RULES
 from conformance.judge.comparison import MOVING, document
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
@@ -26,7 +27,7 @@ from conformance.world.shapes import accepted_body, accepts
 _PLAIN = "a beneficiary"
 
 
-@check("format.nullable", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
+@check("format.nullable", operations=RULES["beneficiary.destinations"].operations)
 def test_empty_fields_stay_null(at: Check) -> None:
     """A beneficiary created without optional fields shows them as null when read, updated and disabled."""
     fixture = at.account(fresh=True)

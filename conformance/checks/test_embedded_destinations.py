@@ -51,7 +51,7 @@ MEANWHILE = 3
 _CHANGED = free_texts("createBeneficiary")
 
 
-@check(RULE, "read.equals-create", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
+@check(RULE, "read.equals-create")
 def test_destinations_of_a_beneficiary(at: Check) -> None:
     """A beneficiary shows none, one, then all of its destinations, more than fit on a page of a list, each as
     it was created, and none of another beneficiary; after another default, is_default as in their list. A

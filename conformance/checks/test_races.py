@@ -15,6 +15,7 @@ from conformance.checks.members import judge_as_sent, read_until
 from conformance.checks.races import Rounds, counted
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import documented
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.contract.signing import new_nonce
 from conformance.contract.traits import TRAITS, create_read_by
@@ -288,11 +289,7 @@ def test_creates_at_once(at: Check) -> None:
 READS = 5
 
 
-@check(
-    "read.equals-create",
-    "balances.of-account",
-    operations=("getBeneficiary", "getVirtualAccount", "getAccountBalances"),
-)
+@check("read.equals-create", "balances.of-account", operations=OPERATIONS)
 def test_reads_at_once(at: Check) -> None:
     """Simultaneous reads of different resources are each answered with their own."""
     (rule,), reading = at.rules, at.operation.id

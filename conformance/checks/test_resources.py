@@ -20,7 +20,7 @@ from conformance.checks.members import (
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import item_fields, response_rules
-from conformance.contract.traits import create_read_by
+from conformance.contract.traits import CREATES, TRAITS, create_read_by
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, found_again, identifiers, normalized, same
 from conformance.judge.outcomes import NOTHING_SHOWN, Judgement
@@ -249,7 +249,11 @@ def test_answers_have_the_documented_form(at: Check) -> None:
 # ---------------------------------------------------------------------- texts that servers alter
 
 
-@check("create.echo", operations=("createAccount", "createPayoutDestination", "createVirtualAccount"))
+#: Creates of which each element of a long list has texts of its own.
+_LABELLED = {name for name in CREATES.values() if TRAITS[name].listed_by and not TRAITS[name].unique_pair}
+
+
+@check("create.echo", operations=_LABELLED)
 def test_labels_of_many(at: Check) -> None:
     """Elements of a long list, created with names or labels of all kinds, show these as sent."""
     name = at.operation.traits.free_text
@@ -260,7 +264,14 @@ def test_labels_of_many(at: Check) -> None:
     at.not_exercised("create.echo", "there is no long list")
 
 
-@check("create.echo", operations=("createBeneficiary", "createWallet"))
+@check(
+    "create.echo",
+    operations=[
+        name
+        for name in CREATES.values()
+        if places(name) and name not in _LABELLED and not TRAITS[name].draws_on_funds
+    ],
+)
 def test_texts_of_all_kinds(at: Check) -> None:
     """Resources are created with texts that servers are known to alter, in each field: each answer shows them
     as sent, unless the server refuses them."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from conformance.contract.traits import traits_of
+from conformance.contract.traits import CREATES, traits_of
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.client import SLOWER
 from conformance.wire.messages import Exchange
 
-#: Operation -> members of the target file that can remedy a refused sample.
-SAMPLE_REMEDIES = {
-    "createAccount": "[samples.account]",
-    "createBeneficiary": "[samples.beneficiary]",
+#: Create -> members of the target file that can remedy a refused sample: its table, or what else helps.
+SAMPLE_REMEDIES = {create: f"[samples.{kind}]" for kind, create in CREATES.items()} | {
     "createPayoutDestination": "[samples.payout_destination.bank_account] or "
     "[samples.payout_destination.wallet]",
     "createPayout": "[primary] funded_account_id, beneficiary_id with payout_destination_id, "
     "[samples.payout], or [features] payouts = false",
-    "createVirtualAccount": "[samples.virtual_account]",
     "createWallet": "[samples.wallet] pairs",
     "createPayin": "[samples.payin], or [features] payins = false",
 }

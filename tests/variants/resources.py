@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from conformance.reference.behaviour import Behaviour
@@ -317,9 +319,6 @@ def charset_declared(self: Behaviour, usual: Usual, ctx: Context, response: Resp
 @choice(seam="finish")
 def ascii_answers(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Indents answers and escapes non-ASCII characters, in replays too."""
-    import json
-    from dataclasses import replace
-
     response = usual(ctx, response)
     return replace(
         response, body=json.dumps(response.document, indent=2, sort_keys=ctx.replayed).encode() + b"\n"

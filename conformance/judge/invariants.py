@@ -103,13 +103,15 @@ def _text(exchange: Exchange) -> str:
 class Invariants:
     """Judges exchanges as they arrive, with one tally for each rule and operation. `keys` are the
     organizations and idempotency keys that were accepted, by any lane; `invalid` the members
-    against the contract that were sent and shown, as JSON, with the number of the exchange."""
+    against the contract that were sent and shown, as JSON, with the number of the exchange; `rates` of each
+    lane, by operation, the numbers of requests and of lost ones."""
 
     def __init__(
         self,
         target: Target,
         keys: set[tuple[str, str]] | None = None,
         invalid: dict[str, int] | None = None,
+        rates: list[dict[str, list[int]]] | None = None,
     ) -> None:
         self.tallies: dict[tuple[str, str], Cell] = {}
         #: Keys of tallies that have, or had, violations.
@@ -123,8 +125,9 @@ class Invariants:
         #: API key -> its secret.
         self._secret_of = {each.api_key: each.secret for each in target.organizations}
         self._hidden, self.isolation = HiddenNumbers(), Isolation()
-        #: Operation -> number of its lost requests.
-        self._lost: dict[str, int] = {}
+        self._rate: dict[str, list[int]] = {}
+        self._rates = [] if rates is None else rates
+        self._rates.append(self._rate)
         self._keys = set[tuple[str, str]]() if keys is None else keys
         self._invalid = dict[str, int]() if invalid is None else invalid
         #: Id -> identity of the request that created it, and the first exchange that showed it.
@@ -216,22 +219,39 @@ class Invariants:
         operation = exchange.operation
         if operation is None:
             return
-        tally = self._tally(LOST, operation)
+        tally, rate = self._tally(LOST, operation), self._rate.setdefault(operation, [0, 0])
+        rate[exchange.repeated] += 1
         if not exchange.repeated:
             tally.judged += 1
-        else:
-            self._lost[operation] = self._lost.get(operation, 0) + 1
-            # Correctly signed requests are the best evidence.
-            if not tally.proof or exchange.call.auth == Auth():
-                tally.proof, self._evidence[LOST, operation, 0] = [exchange.number], exchange
-        lost = self._lost.get(operation, 0)
-        too_many = too_many_lost(lost, tally.judged)
+        # Correctly signed requests are the best evidence.
+        elif not tally.proof or exchange.call.auth == Auth():
+            tally.proof, self._evidence[LOST, operation, 0] = [exchange.number], exchange
+        self._judge_rate(operation)
+
+    def judge_rates(self) -> None:
+        """Judges the rates of lost requests by those of all lanes, at the end of a run."""
+        for operation in self._rate:
+            self._judge_rate(operation)
+            requests = self._total(operation)[0]
+            if requests < ENOUGH:
+                self._tally(LOST, operation).reached(requests, f"{requests} of at least {ENOUGH} requests")
+
+    def _total(self, operation: str) -> list[int]:
+        """The numbers of all lanes: of requests, and of lost ones."""
+        return [
+            sum(numbers)
+            for numbers in zip(*(each.get(operation, (0, 0)) for each in [*self._rates]), strict=True)
+        ]
+
+    def _judge_rate(self, operation: str) -> None:
+        tally, own = self._tally(LOST, operation), self._rate[operation][1]
+        requests, lost = self._total(operation) if own else (0, 0)
         tally.broken, tally.violations = 0, []
-        if too_many:
-            tally.broken = lost
+        if too_many_lost(lost, requests):
+            tally.broken = own
             self.broken.add((LOST, operation))
             expected = "an answer the first time to 99 of a hundred requests"
-            got = f"{lost} of {tally.judged} requests had to be sent again, this one among them"
+            got = f"{lost} of {requests} requests had to be sent again, this one among them"
             tally.violations = [Violation(expected, got, tuple(tally.proof))]
 
     def _content_type(self, exchange: Exchange) -> None:
@@ -353,7 +373,8 @@ class Invariants:
         # An echo of a sent signature that holds the right one reveals nothing.
         reveals = right not in sent.lower() and right.encode() in exchange.response_body.lower()
         broken = "a refusal that shows the signature that would have been right" if reveals else ""
-        self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")
+        if reveals or exchange.error_code == "invalid_signature":
+            self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")
 
 
 # ---------------------------------------------------------------------- lost requests

@@ -262,6 +262,7 @@ class Worker:
         ledger; at the end all, less what was sent before."""
         if last:
             yield from self._overdue()
+            self.lane.invariants.judge_rates()
         tallies = self.lane.invariants.tallies
         asked = self._absent.keys()
         while unasked := [

@@ -39,6 +39,8 @@ class Common:
         self.keys: set[tuple[str, str]] = set()
         #: Members against the contract that were sent and shown, as JSON, with the exchange that sent each.
         self.invalid: dict[str, int] = {}
+        #: For each lane: operation -> number of its requests, and of its lost ones.
+        self.rates: list[dict[str, list[int]]] = []
         #: Number -> exchange, as long as anything refers to it.
         self.exchanges = WeakValueDictionary[int, Exchange]()
         #: The `accepted` of each lane.
@@ -58,7 +60,7 @@ class Common:
         """Copies it without values, accepted requests and failed waits."""
         other = Common(target, self.budget)
         other.lag, other.created, other.nonces = self.lag.renewed(), self.created, self.nonces
-        other.keys, other.invalid = self.keys, self.invalid
+        other.keys, other.invalid, other.rates = self.keys, self.invalid, self.rates
         other.exchanges, other.sent, other.latencies = self.exchanges, self.sent, self.latencies
         other.vacant = VacantAccounts(self.created)
         return other

@@ -90,7 +90,7 @@ class Sender:
         #: Seconds left for what shows by chance, or after a time: a race is repeated so long.
         self.patience = 0.0
         self.timeouts = TimeoutPolicy(target.limits.request_timeout)
-        self.invariants = Invariants(target, self.common.keys, self.common.invalid)
+        self.invariants = Invariants(target, self.common.keys, self.common.invalid, self.common.rates)
         #: Whoever moves money; the transport of a test has no other processes.
         self.payers = Payers("" if transport else target.base_url)
         #: Whoever adds to a list that others add to, too: a customer's accounts.

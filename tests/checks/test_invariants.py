@@ -43,6 +43,50 @@ def test_lost_requests_have_a_correctly_signed_witness(lane: Lane) -> None:
     assert violation.got == "11 of 100 requests had to be sent again, this one among them"
 
 
+def test_lost_requests_of_all_lanes_are_one_rate(lane: Lane) -> None:
+    """Sixteen lanes have few requests of an operation each."""
+    fixture = lane.account()
+    answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
+    common: list[dict[str, list[int]]] = []
+    lanes = [Invariants(lane.target, rates=common) for _ in range(16)]
+    for number in range(8):
+        for each in lanes:
+            each.inspect(replace(answer, number=number, repeated=number == 0))
+    for each in lanes:
+        each.judge_rates()
+    tallies = [each.tallies[LOST, "listWallets"] for each in lanes]
+    assert sum(tally.broken for tally in tallies) == 16
+    assert {tally.violations[0].got for tally in tallies} == {
+        "16 of 112 requests had to be sent again, this one among them"
+    }
+
+
+def test_a_rate_of_few_requests_says_so(lane: Lane) -> None:
+    fixture = lane.account()
+    answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
+    rules = Invariants(lane.target)
+    for number in range(ENOUGH):
+        rules.inspect(replace(answer, number=number))
+        rules.judge_rates()
+        tally = rules.tallies[LOST, "listWallets"]
+        if number == ENOUGH - 2:
+            assert tally.concluded().summary == f"99 of at least {ENOUGH} requests"
+
+
+@pytest.mark.parametrize(
+    ("error", "judged"), [("invalid_signature", True), ("missing_headers", False), ("nonce_replay", False)]
+)
+def test_only_the_refusal_of_a_signature_shows_that_the_right_one_is_hidden(
+    lane: Lane, error: str, judged: bool
+) -> None:
+    fixture = lane.account()
+    answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
+    body = b'{"error": {"type": "authentication_error", "code": "%s", "message": ""}}' % error.encode()
+    rules = Invariants(lane.target)
+    rules.inspect(replace(answer, status=401, response_body=body, _read=None))
+    assert (("auth.signature-hidden", "listWallets") in rules.tallies) is judged
+
+
 def test_a_rate_of_lost_requests_ends_no_example(lane: Lane) -> None:
     fixture, examples = lane.account(), Examples(lane, "listWallets", "test")
     answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")

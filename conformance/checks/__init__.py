@@ -8,7 +8,9 @@ import pkgutil
 from collections.abc import Iterator
 
 from conformance.checks.check import CHECKS, CheckDefinition
-from conformance.judge.cells import Cell
+from conformance.judge.cells import Cell, grouped
+from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import HELD
 
 
 @functools.cache
@@ -29,6 +31,15 @@ def judged_on_answers(tally: Cell) -> Cell:
     """The conclusion on a rule of every response. Where checks judge the rule, too, only these make it pass;
     any other passes by the answers."""
     return tally.concluded(by_the_way=tally.rule in _checked_rules())
+
+
+def note_left_out(ledger: Ledger) -> None:
+    """Notes in cells that held how many of their checks a narrowed run has left out, beside those of deep
+    runs."""
+    checks = grouped((key, check.name) for check, operation in plan() for key in check.cells(operation))
+    for cell in ledger.with_verdict(*HELD):
+        cell.left_out = len({*checks.get(cell.key, ())} - {*cell.checks})
+        cell.decide()
 
 
 def plan(

@@ -109,6 +109,7 @@ class Cell(msgspec.Struct):
     proof: Annotated[list[int], says("Exchanges of judgements that held, by number.")] = []
     observations: Annotated[dict[str, str], says("Open question -> what the server does.")] = {}
     checks: Annotated[list[str], says("The checks that had to judge it.")] = []
+    left_out: Annotated[Count, says("How many more of its checks a whole run has, where it held.")] = 0
 
     @property
     def key(self) -> tuple[str, str]:
@@ -238,7 +239,10 @@ class Cell(msgspec.Struct):
             self.verdict = Verdict.OBSERVED if level is Level.OPEN else Verdict.PASSED
             of_responses = f"judged on {self.judged:,} answers" * (self.checks == [EVERY_RESPONSE])
             beside = f"{count(len(self.beside), 'probe')} could not be judged: " if self.beside else ""
-            parts = (self.reach.words if self.reach else of_responses, beside + "; ".join(self.beside[:1]))
+            own = len(self.checks) - (EVERY_RESPONSE in self.checks)
+            some = f"judged by {own} of its {count(own + self.left_out, 'check')}" * bool(self.left_out)
+            reach = self.reach.words if self.reach else of_responses
+            parts = (some, reach, beside + "; ".join(self.beside[:1]))
             self.summary = "; ".join(filter(None, parts))
             # Others had the occasion.
             self.absent, self.no_occasion = "", None

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from conformance._files import TEST_FOLDERS, InputError, shortest
 from conformance._text import count, duration, mistake, printable
+from conformance.checks import note_left_out
 from conformance.checks.check import CHECKS
 from conformance.contract.rules import Level
 from conformance.fuzz import load_tests
@@ -232,6 +233,8 @@ class Session:
         # Imported late, so that the first check begins sooner.
         from conformance.report.write import write_all
 
+        if self.ledger.narrowed:
+            note_left_out(self.ledger)
         while True:
             status, errors = int(pytest.ExitCode.INTERNAL_ERROR), len(self.ledger.errors)
             seconds = time.time() - self.run.started

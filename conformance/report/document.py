@@ -38,7 +38,7 @@ VERDICTS = {
 KNOWN = "known"
 
 #: The version of the format; its first number changes with incompatible changes.
-FORMAT = "2.4"
+FORMAT = "2.5"
 
 
 class SuiteRecord(msgspec.Struct, frozen=True):

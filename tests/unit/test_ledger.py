@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from conformance.checks import note_left_out
 from conformance.judge.cells import EVERY_RESPONSE, VIOLATIONS, Cell, Violation
 from conformance.judge.exchanges import ExchangeRecord, exchange_record
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.target.redaction import Redactor
-from tests.support.report_samples import exchange
+from tests.support.report_samples import decided, exchange
 
 OPEN, REQUIRED = "http.success-status", "list.walk"
 
@@ -33,6 +34,18 @@ REFUSED = Unclear("refused", choice=True)
 
 
 # ---------------------------------------------------------------------- conclusions
+
+
+def test_a_pass_says_how_many_of_its_checks_have_judged_it() -> None:
+    ledger, check = Ledger(narrowed=["-k walking"]), "test_lists.test_walking_pages"
+    ledger.add(cell(judged=3).concluded(check))
+    ledger.add(Cell("list.pages", "listWallets").concluded(check, Inconclusive(Unclear("lost"))))
+    note_left_out(ledger)
+    held, open_ = ledger.cells
+    assert held.left_out > 0 and held.summary == f"judged by 1 of its {held.left_out + 1} checks"
+    assert open_.left_out == 0
+    notes = decided(ledger).notes
+    assert "1 cell passed by a part of its checks: a whole run has the others" in notes
 
 
 @pytest.mark.parametrize(

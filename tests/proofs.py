@@ -27,7 +27,7 @@ _OTHERS = (
     "(also=) or in spec/rules.yaml (follows): a report then shows one cause."
 )
 
-#: Option -> default and help.
+#: Option -> default, or its choices, the default first, and help.
 OPTIONS: dict[str, tuple[Any, str]] = {
     "every": (False, "all programs that other options leave: not the self-tests' sample of them"),
     "sample": (0, "so many of them, drawn by --seed"),
@@ -38,7 +38,11 @@ OPTIONS: dict[str, tuple[Any, str]] = {
         "each operation, and each way in one of them",
     ),
     "but-tested": (False, "faults: without those that the self-tests catch"),
-    "all-checks": (False, "faults: all checks, which takes seconds, instead of those of the rule"),
+    "checks": (
+        ("", "rule", "quick", "full", "deep"),
+        "what judges: the checks of one rule alone, or all of a run of that effort, in its order (faults: "
+        "rule, variants: full)",
+    ),
     "part": ("", "variants: only generated parts whose name contains this text"),
     "seeds": (1, "variants: so many seeds, from --seed, of drawn servers and generated parts"),
     "examples": (10, "variants: generated cases of each part"),
@@ -56,8 +60,12 @@ OPTIONS: dict[str, tuple[Any, str]] = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("proofs", "programs that the suite must blame, or must not")
     for name, (default, text) in OPTIONS.items():
+        choices = default if isinstance(default, tuple) else None
+        default = choices[0] if choices else default
         how: dict[str, Any] = (
-            {"action": "store_true"} if default is False else {"type": type(default), "default": default}
+            {"action": "store_true"}
+            if default is False
+            else {"type": type(default), "default": default, "choices": choices}
         )
         group.addoption(f"--{name}", help=f"{text}{f' ({default})' if default else ''}", **how)
 
@@ -122,7 +130,10 @@ class Came:
         self.counts.update(properties)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        talks = session.config.option.all_checks and self.others.total() > MOST_OTHERS * self.programs
+        talks = (
+            session.config.option.checks in ("full", "deep")
+            and self.others.total() > MOST_OTHERS * self.programs
+        )
         if talks and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

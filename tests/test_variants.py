@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.plugin.selection import quick
+from conformance.plugin.selection import Job, Scope
 from conformance.reference.behaviour import Behaviour
 from tests.proofs import first_seed, parametrize, selected, selects
 from tests.support.programs import Program
+from tests.support.runs import jobs_of
 from tests.variants.catalogue import VARIANTS, named
 from tests.variants.choice import choice
 from tests.variants.drawn import drawn
@@ -28,16 +28,17 @@ from tests.variants.variant import Variant
 
 @dataclass(frozen=True)
 class Judging(Program):
-    """A server, and what it is judged by: the fixed checks, or a part of generated requests, by `exploration`
-    and `part`, with a seed."""
+    """A server, and what it is judged by: the fixed checks, of one `rule` alone or of all; or a part of
+    generated requests, with a seed."""
 
-    exploration: str = ""
-    part: str = ""
+    rule: str = ""
+    part: Job | None = None
     seed: int = 1
 
     @property
     def id(self) -> str:
-        return " ".join(filter(None, (self.name, self.exploration, self.part, str(self.seed))))
+        part = self.part.title if self.part else ""
+        return " ".join(filter(None, (self.name, self.rule, part, str(self.seed))))
 
     @property
     def variant(self) -> Variant:
@@ -50,6 +51,9 @@ class Judging(Program):
 def chosen(config: pytest.Config) -> Iterator[Judging]:
     """Yields what the options select, by default the checks of one drawn server."""
     option, first = config.option, first_seed(config)
+    rules = [
+        rule.id for rule in RULES.values() if any(selects(config, rule.id, name) for name in rule.operations)
+    ]
     if not option.every:
         yield Judging((), "", "drawn 1", "", Behaviour)
         return
@@ -57,10 +61,11 @@ def chosen(config: pytest.Config) -> Iterator[Judging]:
         for name in (*(variant.name for variant in VARIANTS), f"drawn {seed}"):
             # The fixed checks do not depend on the seed.
             if not option.no_checks and (seed == first or name.startswith("drawn")):
-                yield Judging((), "", name, "", Behaviour, seed=seed)
-            for exploration, part in [] if option.only_checks or option.conformance_rule else parts():
-                if option.part in f"{exploration} {part}":
-                    yield Judging((), "", name, "", Behaviour, exploration, part, seed)
+                for rule in rules if option.checks == "rule" else [""]:
+                    yield Judging((), "", name, "", Behaviour, rule, seed=seed)
+            for part in [] if option.only_checks or option.checks or option.conformance_rule else parts():
+                if option.part in part.title:
+                    yield Judging((), "", name, "", Behaviour, part=part, seed=seed)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -72,11 +77,11 @@ def test_a_conforming_server_is_not_blamed(
     program: Judging, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
     config, variant = request.config, program.variant
-    if program.part:
-        settings = FuzzSettings(program.seed, config.option.examples)
-        judged = judge(variant, explored=[(program.exploration, program.part)], settings=settings)
-    else:
-        judged = judge(variant, plan({rule for rule in RULES if selects(config, rule)}))
+    settings = FuzzSettings(program.seed, config.option.examples)
+    rules = [program.rule] if program.rule else config.option.conformance_rule
+    scope = Scope.parse(rules, config.option.conformance_operation)
+    fixed = [job for job in jobs_of(config.option.checks) if scope.wants(job)]
+    judged = judge(variant, [program.part] if program.part else fixed, settings, scope)
     record_property("requests", judged.sent)
     assert judged.blamed == []
     assert judged.incurable == []
@@ -96,7 +101,7 @@ _QUICK = ("brackets", "pages not found", "strict")
     ],
 )
 def test_quick_run_judges_each_required_rule_that_a_server_lets_it(variant: Variant) -> None:
-    judged = judge(variant, [each for each in plan() if (each[0].name, each[1]) in quick()])
+    judged = judge(variant, jobs_of("quick"))
     assert judged.blamed == []
     assert [
         case

@@ -29,7 +29,7 @@ from conformance.report.causes import causes
 from conformance.world.lane import Lane
 from conformance.world.purposes import purpose_of
 from tests.support.in_process import InProcessTransport
-from tests.support.runs import run_on
+from tests.support.runs import jobs_of, run_jobs, run_on
 from tests.variants.hurry import hurried
 
 from .catalogue import Changed, Fault, Faulty
@@ -159,10 +159,21 @@ def catch(fault: Fault) -> Outcome:
         _passive(lane, outcome)
         if outcome.shows(fault):
             break
-    if isinstance(server, Changed):
-        changed = server.effects > 0 and not idle(fault.make())
-        outcome.effect = changed or outcome.shows(fault)
+    outcome.effect = _changed(fault, server) or outcome.shows(fault)
     return _ended(lane, outcome)
+
+
+def in_order(fault: Fault, effort: str) -> Outcome:
+    """Runs the checks of a run of an effort (quick, full, deep) on a fault, in the order of the run."""
+    server = fault.make()
+    outcome = Outcome(run_jobs(run_on_fault(server), jobs_of(effort)))
+    outcome.effect = _changed(fault, server) or outcome.shows(fault)
+    return outcome
+
+
+def _changed(fault: Fault, server: Faulty) -> bool:
+    """Returns False if nothing that the server read, stored or showed was another value, as far as known."""
+    return not isinstance(server, Changed) or (server.effects > 0 and not idle(fault.make()))
 
 
 def _ended(lane: Lane, outcome: Outcome) -> Outcome:

@@ -15,6 +15,7 @@ from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.fuzz.generated_requests import Fuzzer
 from conformance.judge.oracle import own_path
 from conformance.judge.verdicts import Verdict
+from conformance.plugin.selection import Job
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.wire.messages import to_json
@@ -169,7 +170,7 @@ def test_late_reads_are_waited_for(operation: str) -> None:
 
 def test_generated_payouts_go_to_the_payee_of_the_target_file() -> None:
     vetted = named("vetted payees")
-    judged = judge(vetted, explored=[("test_fuzz.test_schema_fuzzing", "createPayout")], settings=settings())
+    judged = judge(vetted, [Job(EXPLORATIONS["test_fuzz.test_schema_fuzzing"], "createPayout")], settings())
     assert judged.inconclusive == []
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 
 import httpx
 
-from conformance.checks import judged_on_answers
+from conformance.checks import judged_on_answers, note_left_out, plan
 from conformance.checks.check import Check, CheckDefinition
 from conformance.checks.running import run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
+from conformance.plugin.lanes import OneLane
+from conformance.plugin.selection import Job, Scope, quick
+from conformance.plugin.worker import EVERYTHING, Worker
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_tables
@@ -22,6 +26,7 @@ from conformance.target.file import build
 from conformance.wire.messages import Exchange
 from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
+from tests.variants.hurry import hurried
 
 
 def run_on(
@@ -52,6 +57,30 @@ def judged(lane: Lane, tests: Iterable[tuple[CheckDefinition, str]]) -> Ledger:
             ledger.add(cell)
     for tally in lane.invariants.tallies.values():
         ledger.add(judged_on_answers(tally))
+    return ledger
+
+
+def jobs_of(effort: str) -> list[Job]:
+    """Returns the checks of a run of an effort (quick, full, deep), each with an operation."""
+    fixed = (Job(check, operation) for check, operation in plan(deep=effort == "deep"))
+    return [job for job in fixed if effort != "quick" or (job.judged.name, job.parameter) in quick()]
+
+
+@hurried()
+def run_jobs(
+    lane: Lane, jobs: Collection[Job], scope: Scope = EVERYTHING, settings: FuzzSettings | None = None
+) -> Ledger:
+    """Runs jobs in one lane, in the order and with all else of a user's run; returns its ledger."""
+    worker = Worker(lane.target, index=0, settings=settings or FuzzSettings(1), scope=scope)
+    # Time goes on only as this process works.
+    worker.lane, lane.patience = lane, min(worker.lane.patience, 1.0)
+    ordered = {job.title: job for job in sorted(jobs, key=lambda job: job.standing)}
+    one, ledger = OneLane(worker), Ledger.of_catalogue(lane.target)
+    one.begin(ordered)
+    for name, job in ordered.items():
+        ledger.merge(one.outcome(name, job).ledger)
+    ledger.merge(one.stop(interrupted=False))
+    note_left_out(ledger)
     return ledger
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from conformance.checks.check import CheckDefinition
 from conformance.checks.presence import missing
-from conformance.checks.running import run_check
+from conformance.contract.needs import UNBUILT
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
+from conformance.plugin.selection import Job, Scope
+from conformance.plugin.worker import EVERYTHING
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
 from conformance.world.lane import Lane
 from tests.support.in_process import InProcessTransport
+from tests.support.runs import run_jobs
 
-from .hurry import hurried
 from .variant import Variant
 
 #: Verdicts that no conforming server may get.
@@ -49,33 +49,27 @@ def new_run(variant: Variant) -> Lane:
     return Lane(target, variant.wrap(transport) if variant.wrap else transport)
 
 
-def parts() -> list[tuple[str, str]]:
+def parts() -> list[Job]:
     """Returns each part of every exploration."""
     load_tests()  # Registers them.
-    return [(name, part) for name, exploration in sorted(EXPLORATIONS.items()) for part in exploration.parts]
+    return [
+        Job(exploration, part)
+        for _, exploration in sorted(EXPLORATIONS.items())
+        for part in exploration.parts
+    ]
 
 
 def judge(
-    variant: Variant,
-    checks: Iterable[tuple[CheckDefinition, str]] = (),
-    explored: Iterable[tuple[str, str]] = (),
-    settings: FuzzSettings | None = None,
+    variant: Variant, jobs: Collection[Job], settings: FuzzSettings | None = None, scope: Scope = EVERYTHING
 ) -> Judged:
-    """Runs checks, and parts of explorations, on a variant."""
-    with hurried():
-        lane = new_run(variant)
-        results = Ledger.of_catalogue(lane.target)
-        for check, operation in checks:
-            for cell in run_check(check, operation, lane)[0]:
-                results.add(cell)
-        for name, part in explored:
-            for cell in EXPLORATIONS[name].judge(lane, part, settings or FuzzSettings(1)):
-                results.add(cell)
-    tallies = [tally for tally in lane.invariants.tallies.values() if tally.broken]
+    """Runs checks, and parts of explorations, on a variant, as a run of a scope does."""
+    lane = new_run(variant)
+    results = run_jobs(lane, jobs, scope, settings)
     blamed = [
         f"{violation.check}: {cell.rule} on {cell.operation}: {violation.sentence}"
-        for cell in (*results.with_verdict(*BLAMED), *tallies)
+        for cell in results.with_verdict(*BLAMED)
         if cell.rule not in variant.breaks
+        and not (cell.rule == UNBUILT and cell.operation in variant.unreached)
         for violation in cell.violations
     ]
     cells = results.with_verdict(Verdict.INCONCLUSIVE)
@@ -85,4 +79,4 @@ def judge(
         for cell in cells
         if cell.unclear and not cell.decisive.remedy and not missing(lane, cell.operation)
     ]
-    return Judged(blamed, inconclusive, incurable, lane.sent)
+    return Judged([*blamed, *results.errors], inconclusive, incurable, lane.sent)

@@ -139,12 +139,23 @@ class Walk:
         return all(page.total is None or page.total >= least for page in self.pages)
 
     @property
+    def fell(self) -> bool:
+        """True if `total` decreased from page to page: an element may have slipped between those of replicas
+        of different age."""
+        return _falls([page.total for page in self.pages])
+
+    @property
     def page_exchanges(self) -> list[Exchange]:
         return [page.exchange for page in self.pages]
 
     @property
     def exchanges(self) -> list[Exchange]:
         return self.page_exchanges + ([self.broken] if self.broken else [])
+
+
+def _falls(totals: Iterable[int | None]) -> bool:
+    known = [total for total in totals if total is not None]
+    return any(later < earlier for earlier, later in itertools.pairwise(known))
 
 
 #: Maximum number of pages of a walk, and number of pages read of a longer list.
@@ -323,8 +334,7 @@ class PageReading:
     @property
     def fell(self) -> bool:
         """True if `total` decreased: replicas of different age answered."""
-        known = [total for total in self.totals if total is not None]
-        return any(later < earlier for earlier, later in itertools.pairwise(known))
+        return _falls(self.totals)
 
     def counts(self, least: int) -> bool:
         """True if no total is less than this: elements may be counted later than shown."""

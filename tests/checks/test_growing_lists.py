@@ -15,6 +15,7 @@ from conformance.checks.running import run_check
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.effects import Effect
+from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.wire.pages import MAX_SIZE
@@ -25,7 +26,7 @@ from tests.faults.harness import LossyTransport, catch
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import broken, judged, run_on
 from tests.variants.catalogue import named
-from tests.variants.choice import insert
+from tests.variants.choice import insert, times
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OtherClients, accounts_furnished
 from tests.variants.surroundings import crowded_customer
@@ -223,3 +224,57 @@ class CountedFirst(Behaviour):
 def test_an_account_that_is_counted_before_it_is_listed_is_missing_nowhere() -> None:
     check = load_checks()["test_lists.test_walking_pages"]
     assert broken(run_check(check, "listAccounts", run_on(CountedFirst()))[0]) == {}
+
+
+class OldReplica(OtherClients):
+    """Answers each second request for the accounts, the newest first, from a replica that does not know those
+    of other clients of the last four seconds yet."""
+
+    created_every, newest_first = 8, True
+
+    def resolve(self, ctx: Context) -> Any:
+        answered = super().resolve(ctx)
+        self.old = ctx.operation == "listAccounts" and times(self, "old replica") % 2 == 0
+        return answered
+
+    def count(self, ctx: Context, listing: Any) -> int:
+        return super().count(ctx, listing) - len(self._unknown(ctx, listing))
+
+    def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        unknown = self._unknown(ctx, listing)
+        known = [each for each in super().fetch(ctx, listing) if each["id"] not in unknown]
+        return known[offset:] if limit < 0 else known[offset : offset + limit]
+
+    def _unknown(self, ctx: Context, listing: Any) -> set[str]:
+        return {
+            each["id"]
+            for each in super().fetch(ctx, listing)
+            if self.old
+            and "another client" in str(each.get("name"))
+            and each["created"] > ctx.now - 4_000_000
+        }
+
+
+@hurried()
+def test_an_element_may_slip_between_the_pages_of_replicas() -> None:
+    check = load_checks()["test_lists.test_walking_pages"]
+    for earlier in (0, 3):
+        behaviour = OldReplica()
+        behaviour.earlier = earlier
+        assert broken(run_check(check, "listAccounts", run_on(behaviour))[0]) == {}
+
+
+@hurried()
+def test_the_order_is_judged_by_walks_between_which_nothing_was_added() -> None:
+    check, busy = (
+        load_checks()["test_lists.test_walking_pages"],
+        type("Busy", (OtherClients,), {"created_every": 12}),
+    )
+    verdicts = {cell.rule: cell.verdict for cell in run_check(check, "listAccounts", run_on(busy()))[0]}
+    assert verdicts["list.stable"] is Verdict.PASSED
+    fault = by_id()[
+        "list.stable[listAccounts]: The order differs from request to request: reversed every time"
+    ]
+    behaviour = type("BusyToo", (fault.base, busy), {})
+    cells, _ = run_check(check, "listAccounts", run_on(replace(fault, base=behaviour).make()))
+    assert "list.stable" in broken(cells)

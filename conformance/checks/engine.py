@@ -90,7 +90,7 @@ class Engine:
         self._fixture = fixture
         self._moved = moved
         #: Number of requests that were accepted.
-        self.accepted = 0
+        self.successes = 0
         self._drawn: ValidBody | None = None
 
     # ------------------------------------------------------------------ making
@@ -188,7 +188,7 @@ class Engine:
         refused, pending = list[tuple[Step, Exchange]](), list[tuple[Step, Exchange]]()
         for each in cases:
             step = each if isinstance(each, Step) else Step(self, each, self.call(each))
-            before = step.engine.accepted
+            before = step.engine.successes
             answers.append(answer := step.engine.deliver(step.case, step.call))
             if watching:
                 # After the effects: a judgement may send valid requests, which have effects of their own.
@@ -197,7 +197,7 @@ class Engine:
                 step.engine.conclude(step.case, answer)
             if answer.refused:
                 refused.append((step, answer))
-            if step.engine.accepted != before and watching:
+            if step.engine.successes != before and watching:
                 refused.clear()
                 watching = [each.snapshot() for each in watch]
         if watching and answers and not refused:
@@ -254,7 +254,7 @@ class Engine:
 
     def _counted(self, answer: Exchange) -> Exchange:
         if answer.succeeded:
-            self.accepted += 1
+            self.successes += 1
             if self._moved:
                 self._moved()
         return answer

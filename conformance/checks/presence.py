@@ -88,12 +88,6 @@ def _words(answer: Exchange) -> str:
     return json.dumps(sorted(document) if isinstance(document, dict) else text)
 
 
-def explained(lane: Lane, cells: Iterable[Cell], exchanges: Sequence[Exchange]) -> list[Cell]:
-    """Makes cells of a check inconclusive that only show, by the check's exchanges, that an operation does
-    not exist."""
-    return [_explained(lane, cell, exchanges) for cell in cells]
-
-
 def lacks(lane: Lane, numbers: Iterable[int]) -> Exchange | None:
     """Returns what shows that the operation of one of these exchanges does not exist; else None."""
     for number in numbers:
@@ -105,7 +99,9 @@ def lacks(lane: Lane, numbers: Iterable[int]) -> Exchange | None:
     return None
 
 
-def _explained(lane: Lane, cell: Cell, exchanges: Sequence[Exchange]) -> Cell:
+def explained(lane: Lane, cell: Cell, exchanges: Sequence[Exchange]) -> Cell:
+    """A cell of a check; inconclusive if it only shows, by the check's exchanges, that an operation does not
+    exist."""
     unjudged = bool(cell.unclear or cell.no_occasion)
     if not cell.violations and not unjudged:
         return cell

@@ -71,7 +71,7 @@ class SideEffects:
     """Snapshots of what an operation may change in an account, before and after requests, and the judgement
     of what the requests changed.
 
-    `accepted` holds ids of resources that were rightly created meanwhile. `ids` are the path parameters of
+    `created` holds ids of resources that were rightly made meanwhile. `ids` are the path parameters of
     the resource that is read, where they are not the fixture's."""
 
     def __init__(
@@ -88,8 +88,8 @@ class SideEffects:
         self._hidden = False
 
     @property
-    def accepted(self) -> set[str]:
-        return self.watched.accepted
+    def created(self) -> set[str]:
+        return self.watched.created
 
     def start(self) -> Self:
         """Takes the snapshot to compare with; returns itself."""
@@ -167,7 +167,7 @@ class SideEffects:
             identifier: exchange
             for exchange in sent
             for identifier in effects.named_beneficiaries(exchange)
-            if identifier not in exchange.call.ids.values() and identifier not in self.accepted
+            if identifier not in exchange.call.ids.values() and identifier not in self.created
         }
         for identifier, answer in list(named.items())[:5]:
             ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}

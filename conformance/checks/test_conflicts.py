@@ -49,7 +49,7 @@ def test_conflict(at: Check) -> None:
     # Only a read of the beneficiary shows whether another body took effect.
     shown_by = "updateBeneficiary" if at.operation.traits.shown_only_by_read else ""
     effects = SideEffects(at, first.fixture, shown_by).start()
-    effects.accepted.update(original.id for original in originals)
+    effects.created.update(original.id for original in originals)
     answers = _judge_conflicts(at, conflicts)
 
     def again() -> list[Exchange]:

@@ -112,7 +112,7 @@ def test_callers_hang_up_and_ask_at_once(at: Check) -> None:
                 partial(at.send, first.call, f"the key and body of {words}, again"),
                 lambda answer: answer.status not in UNDER_WAY,
             )
-            effects.accepted.add(identifier(again) if again.succeeded else "")
+            effects.created.add(identifier(again) if again.succeeded else "")
             if first.succeeded:
                 at.same(RULE, first, again)
             elif again.succeeded:
@@ -173,7 +173,7 @@ def _judge_number(
                 _judge_state(at, look, answer)
         return
     created = [identifier(answer) for answer in answers]
-    effects.accepted.update(created)
+    effects.created.update(created)
     what = f"{'a request' if len(answers) == 1 else 'requests'} whose caller hung up, beyond one resource"
     effects.judge(RULE, what, sent, lambda: at.send(again.call, f"{again.purpose}, again"))
     if traits.shared:

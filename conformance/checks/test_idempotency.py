@@ -53,7 +53,7 @@ def test_replay(at: Check) -> None:
         wait_past(original.exchange.get("updated"))
         disabled = _disabled(at, original, "a disabled beneficiary").get("status") == "disabled"
     effects = SideEffects(at, original.fixture).start()
-    effects.accepted.add(original.id)
+    effects.created.add(original.id)
     sent = [original.exchange, original.replay(REPLAY, "the same key and body again")]
     again = "the same key and body once more"
     effects.judge(REPLAY, "a repetition", sent, lambda: original.replay(REPLAY, again))
@@ -128,7 +128,7 @@ def test_replay_after_change(at: Check) -> None:
         if not shows_changes(at, rule, reading, "a changed beneficiary", state, changed, otherwise):
             state = {}
     effects = SideEffects(at, original.fixture, shown_by).start()
-    effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
+    effects.created.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
     sent = [original.exchange, original.replay(rule, "the same key and body after a change")]
     again = "the same key and body after a change, again"
     effects.judge(rule, "the repetition after a change", sent, lambda: original.replay(rule, again))

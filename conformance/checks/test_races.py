@@ -119,7 +119,7 @@ def test_one_key(at: Check) -> None:
         effects = SideEffects(at, fixture).start()
         winner = act(request)
         if winner is not None and not at.operation.traits.disables:
-            effects.accepted.add(identifier(winner))
+            effects.created.add(identifier(winner))
             effects.judge(
                 rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
             )

@@ -70,7 +70,7 @@ def test_second_wallet_of_a_pair(at: Check) -> None:
         got = unusable(answer) or (f"{answer.status}, {_pair(answer.document)} once more" if twice else "")
         at.expect(RULE, f"{what}: refused, or of another pair", got, answer, first.exchange)
         wallets += [answer] * answer.succeeded
-    effects.accepted.update(str(each.get("id")) for each in wallets)
+    effects.created.update(str(each.get("id")) for each in wallets)
     effects.judge(RULE, "refused duplicates", refused)
     for each in wallets:
         what = f"the key of the first wallet of {_pair(each.call.document)}, after refused duplicates"

@@ -47,7 +47,7 @@ class Snapshot:
 class Watched:
     """What an operation may change in an account: here nothing that a read shows.
 
-    `accepted` holds ids of resources that were rightly created meanwhile. `own_ids` are the path parameters
+    `created` holds ids of resources that were rightly made meanwhile. `own_ids` are the path parameters
     of the resource that is read, where they are not the account's."""
 
     #: True if something shows the effects of requests.
@@ -62,7 +62,7 @@ class Watched:
     ) -> None:
         self.lane, self.fixture, self.operation, self.look = lane, fixture, operation, look
         self.traits = TRAITS[operation]
-        self.accepted: set[str] = set()
+        self.created: set[str] = set()
         self._own_ids = own_ids
         #: Ids that snapshots up to the start have shown.
         self._ids_before: set[str] = set()
@@ -187,7 +187,7 @@ class Elements(Watched):
         """The ids that are no effect: accepted creates, the server's own elements, what was created before
         the start, and, as replicas lag, what earlier looks have shown."""
         earlier = {each.id for each in self.lane.created.resources[: self._created]}
-        return {*self.accepted, *self._own, *earlier, *(self._ids_before - before.ids)}
+        return {*self.created, *self._own, *earlier, *(self._ids_before - before.ids)}
 
 
 class Accounts(Elements):
@@ -199,7 +199,7 @@ class Accounts(Elements):
         """Counts the accounts, and, if there are more than before, reads the new ones."""
         listing = self.fixture.call(self.traits.listed_by).with_query(query(1, MAX_SIZE))
         what = "one account, for the number of all"
-        own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.accepted
+        own = {one for answer in sent if isinstance(one := answer.get("id"), str)} - self.created
 
         def counted() -> tuple[Page, int]:
             page = page_of(look := self.look(listing, what))

@@ -154,7 +154,7 @@ class LoadProcess:
                 self._passed[cell.key] += cell.looks
             if not cell.violations:
                 continue
-            [explained] = presence.explained(lane, [cell], exchanges)
+            explained = presence.explained(lane, cell, exchanges)
             if explained.violations:
                 evidence = filter(None, map(lane.exchange, cell.exchanges))
                 ledger.exchanges |= {one.number: exchange_record(one, lane.redactor) for one in evidence}

@@ -162,7 +162,8 @@ class Worker:
     def _steps(self, job: Job) -> Steps[list[Cell]]:
         if isinstance(job.judged, CheckDefinition):
             return (yield from self._check(job.judged, job.parameter))[0]
-        cells = presence.explained(self.lane, job.judged.judge(self.lane, job.parameter, self.settings), ())
+        judged = job.judged.judge(self.lane, job.parameter, self.settings)
+        cells = [presence.explained(self.lane, cell, ()) for cell in judged]
         for violation in itertools.chain.from_iterable(cell.violations for cell in cells):
             violation.examples = self.settings.examples
         return self._asked_for(cells)
@@ -173,7 +174,7 @@ class Worker:
 
     def _check(self, check: CheckDefinition, operation: str) -> Steps[tuple[list[Cell], list[Exchange]]]:
         cells, exchanges = yield from steps_of(check, operation, self.lane)
-        cells = self._asked_for(presence.explained(self.lane, cells, exchanges))
+        cells = self._asked_for(presence.explained(self.lane, cell, exchanges) for cell in cells)
         if failed := [cell for cell in cells if cell.violations]:
             self.lane.common.broken = self.scope.patient
             self._confirm(check, operation, failed)
@@ -247,7 +248,7 @@ class Worker:
             first, answer = exchanges[0], None
             with contextlib.suppress(Inconclusive):
                 client = self.lane.client(first.organization)
-                answer = self.lane.once(client, renewed(first.call), f"{first.purpose}, alone")
+                answer = self.lane.send_once(client, renewed(first.call), f"{first.purpose}, alone")
             if answer is None or answer.status is None:
                 for exchange in exchanges:
                     invariants.unanswered(exchange)

@@ -6,7 +6,6 @@ They are meant for the working directory of the run.
 from __future__ import annotations
 
 import base64
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -18,7 +17,7 @@ from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.report.document import Document
-from conformance.report.evidence import page_exchanges
+from conformance.report.evidence import UUID, page_exchanges
 
 #: Maximum length of a body in a command, in characters; a longer one is a file beside the report.
 BODY = 1000
@@ -28,8 +27,6 @@ FOLDER = "bodies"
 
 #: What `conformance sign` has no option for.
 _UNSENT = {"name_case", "secret", "signed_body_base64"}
-
-_UUID = re.compile("[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def again(options: Mapping[str, str], seed: int | None) -> str:
@@ -135,7 +132,7 @@ def _headers(exchange: ExchangeRecord, call: Mapping[str, Any]) -> Iterator[str]
     key = call.get("idempotency_key")
     if key is None and exchange.method == "POST":
         yield from ("--header", "Idempotency-Key:")
-    elif key is not None and not (exchange.method == "POST" and _UUID.fullmatch(key)):
+    elif key is not None and not (exchange.method == "POST" and UUID.fullmatch(key)):
         yield from ("--header", f"Idempotency-Key: {key}" if key else "Idempotency-Key;")
     kind = call.get("content_type", "application/json")
     if exchange.request_body.size and kind != "application/json":

@@ -124,7 +124,8 @@ def sections_of(rule: Rule, operations: Iterable[str]) -> list[str]:
 _ODD = re.compile(r"%(?!2[0-9A-F])|[^\w.~:@%+=&,\[\]-]|[\w-]{80}", re.ASCII)
 _ODD_QUERY = re.compile(r"[^\w.:,&=@+ \[\]-]|[\w-]{80}", re.ASCII)
 
-_UUID = re.compile("[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+#: Of any version, in either letter case.
+UUID = re.compile("[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def trigger(exchange: ExchangeRecord) -> str:
@@ -139,7 +140,7 @@ def trigger(exchange: ExchangeRecord) -> str:
         "a header": bool(call.get("headers")),
         "an authentication header": bool(call.get("auth")),
         "the Content-Type": "content_type" in call,
-        "the Idempotency-Key": exchange.method == "POST" and not (key and _UUID.fullmatch(key)),
+        "the Idempotency-Key": exchange.method == "POST" and not (key and UUID.fullmatch(key)),
         # Before the path, in which ids may stand percent-encoded.
         "the query": bool(_ODD_QUERY.search(unquote(query))),
         "the path": any(map(_ODD.search, path.split("/"))),

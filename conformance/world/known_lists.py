@@ -174,7 +174,9 @@ class KnownList:
 
         def send(call: Call, purpose: str) -> Exchange:
             # Once: a replica that answers 404 lacks elements, too.
-            return self.fixture.lane.once(self.fixture.client, call, f"elements may show late: {purpose}")
+            return self.fixture.lane.send_once(
+                self.fixture.client, call, f"elements may show late: {purpose}"
+            )
 
         def shows_all() -> bool:
             nonlocal late, least

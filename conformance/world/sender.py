@@ -241,10 +241,10 @@ class Sender:
     def send(self, client: Client, call: Call, purpose: str) -> Exchange:
         """Sends a call; again, with back-off, while it is answered 404 and names what is too new to show.
         Raises Inconclusive if the server is lost, the budget spent or the call withheld."""
-        first = self.once(client, call, purpose)
+        first = self.send_once(client, call, purpose)
         if not self.too_new(first) or call.auth != Auth():
             return first
-        return self._until(exists, first, lambda: self.once(client, call, purpose))
+        return self._until(exists, first, lambda: self.send_once(client, call, purpose))
 
     def find(self, client: Client, call: Call, purpose: str) -> Exchange:
         """Sends a sound call as `send` does, but each time with a new Idempotency-Key, as a server may repeat
@@ -254,10 +254,10 @@ class Sender:
             body = traits_of(call.operation).draws_on_funds and exchange.status in _UNKNOWN_IN_BODY
             return exists(exchange) and not body
 
-        first = self.once(client, call, purpose)
+        first = self.send_once(client, call, purpose)
         if sound(first):
             return first
-        return self._until(sound, first, lambda: self.once(client, renewed(call), purpose))
+        return self._until(sound, first, lambda: self.send_once(client, renewed(call), purpose))
 
     def too_new(self, exchange: Exchange) -> bool:
         """True if what an unsuccessful request names may be too new to be found."""
@@ -275,7 +275,7 @@ class Sender:
         self.sent_all(exchanges)
         return exchanges
 
-    def once(self, client: Client, call: Call, purpose: str) -> Exchange:
+    def send_once(self, client: Client, call: Call, purpose: str) -> Exchange:
         """Sends a call once, whatever its answer; again, with back-off, only while its key is refused as that
         of a request in progress. Raises Inconclusive as `send` does."""
         first = self._once(client, call, purpose)

@@ -198,7 +198,7 @@ def test_what_an_absent_operation_left_unjudged_is_known_by_its_answer() -> None
     answer = lane.send(lane.client(), lane.account().call("createWallet"), "a wallet")
     for numbers, cause in (((answer.number,), UNBUILT), ((), "")):
         cell = Cell("list.walk", "listAccounts", unclear=[Unclear("no createWallet", exchanges=numbers)])
-        [explained] = presence.explained(lane, [cell.decide()], ())
+        explained = presence.explained(lane, cell.decide(), ())
         assert explained.unclear[0].cause == cause
 
 

@@ -119,6 +119,8 @@ class Invariants:
         #: Operation -> requests that were out of time while others were under way, to be judged when one of
         #: them has been repeated alone; None where each is judged at once.
         self.overdue: dict[str, list[Exchange]] | None = None
+        #: Keys of tallies that were made, or found broken, since somebody took them.
+        self.news: dict[tuple[str, str], None] = {}
         #: Exchanges that tallies name; lanes forget those to which nothing refers.
         self._evidence: dict[tuple[str, str, int], Exchange] = {}
         self._secrets = telling_secrets(target)
@@ -139,6 +141,7 @@ class Invariants:
         tally = self.tallies.get((rule, operation))
         if tally is None:
             tally = self.tallies[rule, operation] = Cell(rule, operation)
+            self.news[rule, operation] = None
         return tally
 
     def _judge(
@@ -162,6 +165,7 @@ class Invariants:
             tally.judged += 1
             return
         self.broken.add((rule, operation))
+        self.news[rule, operation] = None
         numbers = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
         statement = expected or RULES[rule].statement
         tally.add_violation(Violation(statement, broken, numbers, refusal=refusal, member=member))

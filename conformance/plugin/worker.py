@@ -113,7 +113,7 @@ class Worker:
         self.busy = False
         #: What earlier ledgers contained: the numbers sent and of tallies, and cells of the rules of every
         #: response.
-        self._sent = self._tallied = 0
+        self._sent = 0
         self._reported: dict[tuple[str, str], Cell] = {}
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
         self._absent: dict[tuple[str, str], bool] = {}
@@ -273,14 +273,13 @@ class Worker:
             for key in unasked:
                 first = tallies[key].violations[:1] if key[0] != UNBUILT else []
                 self._absent[key] = any(presence.lacks(self.lane, each.exchanges[:1]) for each in first)
-        # Of hundreds, only those first judged are news where none is broken.
-        known_before = 0 if last or self.lane.invariants.broken else self._tallied
-        self._tallied = len(tallies)
-        for key, tally in itertools.islice(tallies.items(), known_before, None):
+        news, self.lane.invariants.news = self.lane.invariants.news, {}
+        for key in [*tallies] if last else news:
+            tally = tallies[key]
             known, broken = self._reported.get(key), tally.broken > 0
             # Only at the end is it known how many requests were lost, and what never succeeded.
-            news = key[0] not in (LOST, UNBUILT) and (known is None or (broken and not known.broken))
-            if not (last or news) or not self.scope.reports(*key, broken):
+            new = key[0] not in (LOST, UNBUILT) and (known is None or (broken and not known.broken))
+            if not (last or new) or not self.scope.reports(*key, broken):
                 continue
             if broken and self._absent[key]:
                 # The first violation only shows that an operation does not exist.

@@ -367,7 +367,7 @@ def test_documents_decide_as_the_rulings_do(decided: Callable[[str, str, Any], b
         for place, operation, value, passes in CORPUS
         if decided(place, operation, value) is not passes
     ]
-    assert not wrong, "\n".join(wrong)
+    assert not wrong, "\n".join([*wrong[:5], f"{len(wrong)} in all"])
 
 
 def test_a_number_of_any_length_is_one() -> None:

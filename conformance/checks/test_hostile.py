@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from conformance.checks.check import Check, check
@@ -20,7 +20,7 @@ from conformance.world import samples
 from conformance.world.bodies import SAMPLE
 from conformance.world.calls import call, parameters, unknown_like
 from conformance.world.case import Case
-from conformance.world.corpora import headers, ids, query_strings, values
+from conformance.world.corpora import Value, headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.purposes import AUTHENTICATION, HOSTILE, PAYOUTS
 from conformance.world.refused_samples import refusal_of_valid
@@ -137,21 +137,25 @@ def _short(text: str, most: int = 40) -> str:
 
 @table(SURVIVES, engine=common)
 def test_hostile_headers(engine: Engine) -> Iterator[Case]:
-    """Authentication headers and idempotency keys that are very long, not ASCII, SQL or duplicated, and
-    unusual further headers; each is answered below 500."""
+    """Authentication headers and idempotency keys that are very long, not ASCII, some not UTF-8, SQL
+    or duplicated, and unusual further headers; each is answered below 500."""
+    end = engine.turn(("", headers.NOT_UTF8))
 
     def header(name: str, value: str, **changes: Any) -> Case:
         return engine.case(SURVIVES, f"{name}: {_short(value)}", front_end=True, **changes)
 
+    def texts(corpus: Iterable[Value]) -> list[str]:
+        return [value if value.isascii() else value + end for value in values(corpus)]
+
     for value in (*values(headers.TIMESTAMPS), engine.turn(values(headers.DIGITS))):
         yield header(signing.TIMESTAMP, value, auth=Auth(timestamp=value))
-    for value in values(headers.SIGNATURES):
+    for value in texts(headers.SIGNATURES):
         yield header(signing.SIGNATURE, value, auth=Auth(signature=value))
-    for value in values(headers.API_KEYS):
+    for value in texts(headers.API_KEYS):
         yield header(signing.API_KEY, value, auth=Auth(api_key=value))
-    for value in values(headers.NONCES):
-        yield header(signing.NONCE, value, auth=Auth(nonce=value + hexadecimal(12)))
-    keys = values(headers.KEYS)
+    for value in texts(headers.NONCES):
+        yield header(signing.NONCE, value, auth=Auth(nonce=hexadecimal(12) + value))
+    keys = texts(headers.KEYS)
     query = "" if engine.at.operation.is_list else query_strings.UNASKED
     for value in keys if engine.at.operation.is_post else keys[:1]:
         alone = header("Idempotency-Key", value, key=value)

@@ -43,7 +43,7 @@ class Parts:
             "method": self.method.encode(),
             "target": self.target,
             "timestamp": self.timestamp.encode(),
-            "nonce": self.nonce.encode(),
+            "nonce": self.nonce.encode("utf-8", "surrogateescape"),
             "body": self.body,
         }
 

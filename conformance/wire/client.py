@@ -133,7 +133,9 @@ class Client:
             call.method,
             url,
             # httpx encodes strings as ASCII only.
-            headers=[(name.encode("ascii"), value.encode("utf-8")) for name, value in headers],
+            headers=[
+                (name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers
+            ],
             # With `content`, httpx would add headers of its own.
             stream=httpx.ByteStream(call.body or b""),
             extensions={"target": target, HANG_UP_AFTER: call.hang_up_after}

@@ -25,6 +25,7 @@ from .harness import NO_ANSWER
 from .rows import MISSING, each_of, refusing, says, succeeded, together, where
 
 BODIES, LISTS, POSTS = (OPERATION_SETS[name] for name in ("body", "list", "post"))
+SECOND, CREDENTIALS = {*list(OPERATIONS)[1::2]}, ("api-key", "nonce", "signature")
 
 #: A test of a request: a pattern of one of its parts, after its name, or a function.
 Test = tuple[str, str] | Callable[[Context], Any]
@@ -114,10 +115,7 @@ def in_address(operation: str) -> list[str]:
 
 
 def _texts(operation: str) -> list[str]:
-    return [
-        *fields(lambda field: TYPES.get(field.kind, str) is str)(operation),
-        *in_address(operation),
-    ]
+    return [*fields(lambda field: TYPES.get(field.kind, str) is str)(operation), *in_address(operation)]
 
 
 def _at(ctx: Context, path: str) -> Any:
@@ -160,7 +158,9 @@ faults["http.no-server-error"] |= {
                 ctx.header(b"x-api-key") and not ctx.store.organization(ctx.header(b"x-api-key") or "")
             ),
             **_patterns("x-timestamp", timestamp_no_integer=r"^(?!-?\d*$)", negative_timestamp="^-"),
-            "a sign for a timestamp": Only(("x-timestamp", "^-$"), list(OPERATIONS)[1::2]),
+            "a sign for a timestamp": Only(("x-timestamp", "^-$"), SECOND),
+            **_among(SECOND, {f"x-{name} not in UTF-8": (f"x-{name}", "\ufffd") for name in CREDENTIALS}),
+            "a key not in UTF-8": Only(("idempotency-key", "\ufffd"), SECOND & {*POSTS}),
             **_patterns("x-signature", signature_not_hexadecimal="[^0-9a-fA-F]"),
             **_patterns("ids", semicolon_in_an_id=";", percent_sign_in_an_id="%", brace_in_an_id="{"),
             **_patterns(

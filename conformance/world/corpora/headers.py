@@ -41,6 +41,10 @@ KEYS = (
     Value("ключ", "outside ASCII"),
 )
 
+#: Stands for a byte that is no UTF-8, behind values outside ASCII: databases, and patterns that match text, refuse
+#: it with an exception.
+NOT_UTF8 = "\udcff"
+
 #: Malformed headers, which a server ignores (RFC 9110).
 _IGNORED = (
     ("Cookie", "session=%; =; ;;"),

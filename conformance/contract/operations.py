@@ -253,7 +253,7 @@ def item_statuses(operation_id: str) -> tuple[str, ...]:
 
 
 #: Operation and shape of a document -> the rules that it exercises; responses have few shapes.
-_SHOWN: dict[tuple[str, Any], set[str]] = {}
+_SHOWN: dict[tuple[str, Any], frozenset[str]] = {}
 _MAX_SHAPES = 2000
 
 #: Levels of a document in its shape; no schema describes more.
@@ -270,34 +270,39 @@ def response_problems(operation_id: str, document: Any) -> list[Problem]:
     return problems(_validator(operation.response_schema_uri), _cut(document), default)
 
 
-def response_rules(operation_id: str, document: Any) -> set[str]:
+def response_rules(operation_id: str, document: Any) -> frozenset[str]:
     """Rules that the body of a 2xx response exercises. Raises KeyError for an unknown operationId."""
-    default, cut = functools.partial(_default_rule, OPERATIONS[operation_id]), _cut(document)
+    cut = _cut(document)
     key = operation_id, _shape(cut, _MAX_LEVELS)
-    if key not in _SHOWN:
+    rules = _SHOWN.get(key)
+    if rules is None:
         if len(_SHOWN) >= _MAX_SHAPES:
             _SHOWN.clear()
-        _SHOWN[key] = rules_shown(response_schema(operation_id), cut, default)
-    return set(_SHOWN[key])
+        default = functools.partial(_default_rule, OPERATIONS[operation_id])
+        rules = _SHOWN[key] = frozenset(rules_shown(response_schema(operation_id), cut, default))
+    return rules
 
 
 def _shape(value: Any, depth: int) -> Any:
     """Reduces a document, to a depth, to what `rules_shown` depends on."""
     if isinstance(value, dict) and depth:
         # Faster than a call for each member: most are scalars.
-        return tuple(
-            (name, _shape(member, depth - 1) if isinstance(member, (dict, list)) else type(member))
-            for name, member in value.items()
-        )
+        members = value.values()
+        types = tuple(map(type, members))
+        if dict not in types and list not in types:
+            return tuple(value), types
+        inner = [_shape(each, depth - 1) for each in members if isinstance(each, (dict, list))]
+        return tuple(value), types, tuple(inner)
     if isinstance(value, list):
-        return frozenset(_shape(member, depth - 1) for member in value) if depth else list
+        return frozenset([_shape(member, depth - 1) for member in value]) if depth else list
     return type(value)
 
 
 def _cut(document: Any) -> Any:
     """Cuts the arrays of a document to MOST_ELEMENTS, which bounds the time for a hostile response; a page
     has at most 100 items."""
-    if not isinstance(document, dict):
+    members = document.values() if isinstance(document, dict) else ()
+    if not [member for member in members if isinstance(member, list) and len(member) > MOST_ELEMENTS]:
         return document
     return {
         name: member[:MOST_ELEMENTS] if isinstance(member, list) else member

@@ -5,6 +5,7 @@ Nothing is normalized: request target and body are signed exactly as sent (secti
 
 from __future__ import annotations
 
+import functools
 import hmac
 import secrets
 import time
@@ -37,7 +38,14 @@ def signature_string(method: str, target: bytes, timestamp: str, nonce: str, bod
 
 def signature(secret: str, string: bytes) -> str:
     """The lower-case hexadecimal HMAC-SHA256 of a signature string, keyed with the UTF-8 secret."""
-    return hmac.digest(secret.encode(), string, "sha256").hex()
+    keyed = _keyed(secret).copy()
+    keyed.update(string)
+    return keyed.hexdigest()
+
+
+@functools.lru_cache(64)
+def _keyed(secret: str) -> hmac.HMAC:
+    return hmac.new(secret.encode(), digestmod="sha256")
 
 
 def new_nonce() -> str:

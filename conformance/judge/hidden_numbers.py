@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 
 from conformance._text import shared_prefix
 from conformance.contract.fields import HIDDEN
@@ -21,14 +23,48 @@ _BY_CHANCE = 6
 #: Maximum characters remembered of a string in another field.
 _REMEMBERED = 10_000
 
+#: The member of a body that names a destination.
+_NAMING = b"payout_destination_id"
+
 #: What hides characters in a mask: signs, or several letters x.
 _HIDDEN = re.compile(r"[\W_]+|x{2,}")
 
 #: The sign between two groups of characters that a mask shows.
 _BETWEEN_GROUPS = re.compile(r"(?<=[^\W_])[ .\-](?=[^\W_])")
 
-_SPACING = re.compile(r"[\s\-.]+")
 _ACCOUNT = re.compile(r"/v1/accounts/([^/?]+)")
+
+#: Digits among which a number may stand, and the most of them in a text in which it is looked for so.
+_DIGITS, _MOST_DIGITS = re.compile(f"[0-9]{{{_SHORTEST},}}"), 10_000
+
+
+class _Numbers:
+    """Numbers sent to one account."""
+
+    def __init__(self) -> None:
+        #: Number -> the field, and the exchange that sent it.
+        self.origins: dict[str, tuple[str, int]] = {}
+        #: Lengths of those of digits alone, which are hundreds, and the others.
+        self._lengths, self._others = set[int](), list[str]()
+
+    def add(self, value: str, field: str, number: int) -> None:
+        if value.isdigit() and len(value) >= _SHORTEST:
+            self._lengths.add(len(value))
+        elif value not in self.origins:
+            self._others.append(value)
+        self.origins[value] = field, number
+
+    def within(self, plain: str) -> list[str]:
+        """Those that stand in a text."""
+        digits = _DIGITS.findall(plain) if self._lengths else []
+        if sum(map(len, digits)) > _MOST_DIGITS:
+            return [value for value in self.origins if value in plain]
+        there = [value for value in self._others if value in plain]
+        for length in self._lengths:
+            for run in (run for run in digits if len(run) >= length):
+                parts = (run[at : at + length] for at in range(len(run) - length + 1))
+                there += [part for part in parts if part in self.origins]
+        return there
 
 
 class HiddenNumbers:
@@ -38,8 +74,7 @@ class HiddenNumbers:
     def __init__(self) -> None:
         #: Destination -> its account.
         self._accounts: dict[str, str] = {}
-        #: Account -> number -> the field, and the exchange that sent it.
-        self._numbers: dict[str, dict[str, tuple[str, int]]] = {}
+        self._numbers: defaultdict[str, _Numbers] = defaultdict(_Numbers)
         #: Account -> strings sent in other fields, which answers may show.
         self._texts: dict[str, set[str]] = {}
 
@@ -56,39 +91,37 @@ class HiddenNumbers:
         for name in hidden:
             value = body.get(name)
             if isinstance(value, str) and len(value.lstrip("0")) >= _SHORTEST and value.isascii():
-                self._numbers.setdefault(account, {})[squeezed(value)] = name, exchange.number
+                self._numbers[account].add(squeezed(value), name, exchange.number)
         visible = {name: value for name, value in body.items() if name not in hidden}
         self._texts.setdefault(account, set()).update(
             squeezed(text[:_REMEMBERED]) for text in all_texts(visible) if len(text) >= _SHORTEST
         )
 
-    def known(self, exchange: Exchange) -> bool:
-        """True if a number is known that the answer could show."""
-        return any(self._numbers.get(account) for account in self._near(exchange))
+    def near(self, exchange: Exchange) -> list[str]:
+        """The accounts of a request, that of its path and that of the destination which its body names, if
+        one has numbers, which the answer could show."""
+        accounts, body = [_account(exchange)], exchange.call.body or b""
+        if _NAMING in body or b"\\" in body:
+            named = sent_document(exchange.call).get(_NAMING.decode())
+            accounts += [self._accounts[named]] if isinstance(named, str) and named in self._accounts else []
+        return accounts if any(account in self._numbers for account in accounts) else []
 
-    def _near(self, exchange: Exchange) -> set[str]:
-        """The accounts of a request: that of its path, and that of the destination which its body names."""
-        named = sent_document(exchange.call).get("payout_destination_id")
-        other = self._accounts.get(named) if isinstance(named, str) else None
-        return {_account(exchange), *filter(None, [other])}
-
-    def revealed(self, exchange: Exchange, text: str) -> tuple[str, int]:
+    def revealed(self, exchange: Exchange, accounts: Sequence[str], plain: str) -> tuple[str, int]:
         """The field whose full value an answer shows, with its place, and the number of the exchange that
-        sent it; "" and 0 without one. A value that was sent in another field too is no secret."""
-        plain, accounts = squeezed(text), self._near(exchange)
-        for account in accounts:
-            for value, origin in self._numbers.get(account, {}).items():
-                if value in plain and not any(
-                    value in other for each in accounts for other in self._texts.get(each, ())
-                ):
-                    place = place_of(exchange, value)
-                    return f"{origin[0]} of a payout destination{place}", origin[1]
+        sent it; "" and 0 without one. A value that was sent in another field too is no secret. The text of
+        the answer is as `squeezed` returns it."""
+        for account in filter(self._numbers.__contains__, accounts):
+            for value in self._numbers[account].within(plain):
+                if not any(value in other for each in accounts for other in self._texts.get(each, ())):
+                    field, number = self._numbers[account].origins[value]
+                    return f"{field} of a payout destination{place_of(exchange, value)}", number
         return "", 0
 
-    def revealed_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:
+    def revealed_in_part(self, exchange: Exchange, plain: str) -> tuple[str, int]:
         """The same for a refusal that shows more of a number sent than a mask may, and more than occurs in
         texts by chance."""
-        plain, known = squeezed(text), self._numbers.get(_account(exchange), {})
+        account = _account(exchange)
+        known = self._numbers[account].origins if account in self._numbers else {}
         body = sent_document(exchange.call)
         sent = [squeezed(str(body[name])) for name in HIDDEN if name in body]
         for value in (value for value in sent if value in known):
@@ -151,4 +184,4 @@ def _account(exchange: Exchange) -> str:
 
 def squeezed(text: str) -> str:
     """Removes the spacing in which numbers are grouped, and lower-cases."""
-    return _SPACING.sub("", text).lower()
+    return "".join(text.split()).replace("-", "").replace(".", "").lower()

@@ -157,10 +157,12 @@ class Invariants:
         """Counts a judgement, of a `member` if it is about one; `expected` is the rule's statement by
         default, `beside` the number of an earlier exchange that proves a violation; `refusal`: the earlier
         one, or this, must be refused."""
-        operation = exchange.operation
-        if operation is None or operation not in RULES[rule].operations:
-            return
-        tally = self._tally(rule, operation)
+        operation = exchange.operation or ""
+        tally = self.tallies.get((rule, operation))
+        if tally is None:
+            if operation not in RULES[rule].operations:
+                return
+            tally = self._tally(rule, operation)
         if not broken:
             tally.judged += 1
             return
@@ -352,16 +354,17 @@ class Invariants:
 
     def _secrets_hidden(self, exchange: Exchange) -> None:
         text, broken, maker = _text(exchange), "", 0
-        known = self._hidden.known(exchange)
+        near = self._hidden.near(exchange)
+        plain = squeezed(text) if near else ""
         if secret := next((secret for secret in self._secrets if secret in text), ""):
             broken = f"a signing secret{place_of(exchange, secret)}"
-        elif known:
-            name, maker = self._hidden.revealed(exchange, text)
+        elif near:
+            name, maker = self._hidden.revealed(exchange, near, plain)
             broken = f"the full {name}" if name else ""
         expected = "no signing secret and no full number of a payout destination"
         self._judge("secrets.hidden", exchange, broken, expected, maker)
-        if exchange.refused and not broken and known:
-            name, maker = self._hidden.revealed_in_part(exchange, text)
+        if exchange.refused and not broken and near:
+            name, maker = self._hidden.revealed_in_part(exchange, plain)
             broken = f"a refusal that shows most of the {name} of a payout destination" if name else ""
             expected = "at least six characters and a third of each number hidden"
             self._judge("destination.masked-enough", exchange, broken, expected, maker)

@@ -46,10 +46,9 @@ class Isolation:
         if route is None or elsewhere:
             return "", 0
         ids = route[1]
-        for pointer, value in _named(exchange.document):
-            name = pointer.rpartition("/")[2]
+        for place, name, value in _named(exchange.document):
             whose = self._another(name, value, exchange.organization, ids)
-            if whose and not _asked(call, value) and not _malformed(exchange, pointer):
+            if whose and not _asked(call, value) and not _malformed(exchange, f"{place}/{name}"):
                 owner = self._owners.get(value)
                 return f"{name} {show(value)}, of another {whose}", owner.exchange if owner else 0
         self._remember(exchange, ids)
@@ -80,7 +79,7 @@ class Isolation:
 
 def _asked(call: Call, value: str) -> bool:
     """True if a request names a value in its target or its body."""
-    return value in f"{unquote(call.target)} {sent_document(call)}"
+    return value in unquote(call.target) or value in str(sent_document(call))
 
 
 def _malformed(exchange: Exchange, pointer: str) -> bool:
@@ -90,15 +89,13 @@ def _malformed(exchange: Exchange, pointer: str) -> bool:
     return any(each.pointer == pointer for each in problems)
 
 
-def _named(document: Any) -> Iterator[tuple[str, str]]:
-    """Yields JSON pointers and values of the members of an answer that name a resource."""
-    parts = {"": document} if isinstance(document, dict) else {}
+def _named(document: Any) -> Iterator[tuple[str, str, str]]:
+    """Yields the members of an answer that name a resource: JSON pointer of their object, name and value."""
+    parts = [("", document)] if isinstance(document, dict) else []
     for holding in HOLDING if parts else ():
-        items = document.get(holding)
-        parts |= {
-            f"/{holding}/{at}": item for at, item in enumerate(items if isinstance(items, list) else ())
-        }
-    for place, part in parts.items():
-        for name in NAMING if isinstance(part, dict) else ():
-            if isinstance(value := part.get(name), str) and value:
-                yield f"{place}/{name}", value
+        if isinstance(items := document.get(holding), list):
+            parts += [(f"/{holding}/{at}", item) for at, item in enumerate(items) if isinstance(item, dict)]
+    for place, part in parts:
+        for name in NAMING:
+            if name in part and isinstance(value := part[name], str) and value:
+                yield place, name, value

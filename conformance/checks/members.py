@@ -207,8 +207,8 @@ def _populated(at: Check) -> Fixture:
         fixture = at.account(fresh=True)
     if "beneficiary_id" in operation.path_parameters:
         _ = fixture.destination
-    elif operation.id == "listWallets":
-        return creations(at.lane, "createWallet")[0].fixture
+    elif traits_of(operation.filled_by).unique_pair:
+        return creations(at.lane, operation.filled_by)[0].fixture
     elif operation.is_list:
         furnish(fixture, operation)
     return fixture

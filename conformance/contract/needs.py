@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import CREATES
 
 #: The rule that an operation exists.
 UNBUILT = "operation.missing"
 
 #: Path parameter, and field of a body, with the id of a resource -> the operation that creates it.
-_CREATES = {f"{operation.traits.creates}_id": name for name, operation in OPERATIONS.items()}
+_CREATES = {f"{kind}_id": create for kind, create in CREATES.items()}
 
 #: Operation -> the operations that create the resources it needs, directly or indirectly.
 NEEDS = {

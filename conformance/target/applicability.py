@@ -16,7 +16,7 @@ UNNAMED_SECOND = (
 
 def lacking(operation: str, target: Target) -> str:
     """Reason why the target file declares an operation absent; empty if it does not."""
-    if TRAITS[operation].creates == "payin" and not target.features.payins:
+    if TRAITS[operation].under_development and not target.features.payins:
         return "payins are under development; the target file does not turn them on ([features] payins)"
     if TRAITS[operation].draws_on_funds and not target.features.payouts:
         return "the target file declares that no account may be drawn on ([features] payouts = false)"

@@ -5,21 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from conformance.contract.fields import PLAIN_TEXT
+from conformance.contract.fields import PLAIN_TEXT, request_fields
+from conformance.contract.operations import OPERATIONS
 from conformance.world.samples import iban
 
-#: Valid values of fields whose syntax leaves no room for a changed character.
+_OF_CODES: Mapping[str, tuple[str, ...]] = {"country": ("CA", "FR"), "currency": ("USD", "EUR")}
+
+#: Valid values of fields whose syntax leaves no room for a changed character: of those that list values, or
+#: hold a code, and of others.
 ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
+    field.name: field.choices or _OF_CODES[field.code]
+    for operation in OPERATIONS
+    for field in request_fields(operation)
+    if field.choices or field.code
+} | {
     "title": ("Mr", "Ms"),
-    "account_type": ("savings", "checking"),
     "routing_number": ("026009593", "021000021"),
     "swift_code": ("COBADEFF", "DEUTDEFF"),
-    "country": ("CA", "FR"),
-    "country_code": ("CA", "FR"),
-    "currency": ("USD", "EUR"),
     "payment_method": ("card", "bank_transfer"),
     "type": ("wallet", "bank_account"),
-    "beneficiary_type": ("individual", "business"),
     "network": ("polygon", "ethereum"),
 }
 

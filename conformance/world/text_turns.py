@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance.contract.fields import documented, request_fields
+from conformance.judge.oracle.body_rules import FREE_ADDRESS
 from conformance.world.corpora import values
 from conformance.world.corpora.stored_texts import LONG, STORED, WORDS
 from conformance.world.samples import Body, digits, marker
@@ -19,12 +20,6 @@ Place = tuple[str, str]
 
 #: Texts that each field gets: the most telling ones.
 TEXTS: tuple[str, ...] = values(STORED[:21])
-
-#: Members of an address that are free texts.
-_ADDRESS_MEMBERS = ("address_line", "city", "region", "postal_code")
-
-#: Members of an address for which a server may have an enumeration or a syntax, as of short texts.
-_SYNTACTIC = frozenset({"region", "postal_code"})
 
 #: Members of a beneficiary in which servers accept more texts than in names.
 _LENIENT = frozenset({"display_name", "note"})
@@ -53,7 +48,7 @@ def places(operation: str) -> list[Place]:
         (field.name, member)
         for field in echoed
         for member in ("", *field.members)
-        if (member in _ADDRESS_MEMBERS if member else field.plain)
+        if (member != "country" if member else field.plain)
     ]
 
 
@@ -80,13 +75,15 @@ def with_texts(operation: str, body: Body, texts: Mapping[Place, str]) -> list[B
     """Bodies to try: the body with these texts in their places, then copies with fewer of them, as a server
     may refuse some."""
     rooms = {field.name: field.max_length or 1000 for field in request_fields(operation)}
-    short = {*_SYNTACTIC, *(field.name for field in request_fields(operation) if field.short)}
+    short = {field.name for field in request_fields(operation) if field.short}
     tries: list[Body] = [dict(body) for _ in range(3)]
     for place, text in texts.items():
         name, whole = place[1] or place[0], filled(text)
         if at(body, place) is None or len(whole) > rooms[place[0]]:
             continue
-        fitting = 1 if name in short else 2 if name not in _LENIENT else 3
+        # For other members of an address a server may have an enumeration or a syntax, as for short texts.
+        strict = place[1] not in FREE_ADDRESS if place[1] else name in short
+        fitting = 1 if strict else 2 if name not in _LENIENT else 3
         for each in tries[: fitting if len(texts) > 1 else 1]:
             each[place[0]] = {**each[place[0]], place[1]: whole} if place[1] else whole
     return [each for number, each in enumerate(tries) if each not in (body, *tries[:number])]

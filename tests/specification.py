@@ -56,6 +56,10 @@ _RESOURCES = {
 }
 
 
+#: Section 2.4: request fields of a destination that no answer shows whole.
+HIDDEN = ("account_number", "iban", "wallet_address")
+
+
 def _field(text: str) -> Field:
     name, *words = text.split()
     known: dict[str, object] = {}

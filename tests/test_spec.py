@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from conformance.contract import fields as contract
 from conformance.contract.documents import SPEC
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operation_sets import CITED, OPERATION_SETS, cited_rules
@@ -22,7 +23,7 @@ from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level
 from conformance.contract.schemas import nullable
 from conformance.contract.traits import TRAITS
 from tests import schemas
-from tests.specification import BODIES, LIMITS, PATHS, RESOURCES
+from tests.specification import BODIES, HIDDEN, LIMITS, PATHS, RESOURCES
 from tests.support.spec_files import CATALOGUE, OPENAPI, SCHEMAS, described, walk
 
 
@@ -127,6 +128,7 @@ def test_bodies_have_the_fields_of_section_4() -> None:
             for field in found[1]
             if field in resource and resource[field].values
         }, name
+    assert {*contract.HIDDEN} == {*HIDDEN}
 
 
 def test_answers_have_the_members_of_section_2() -> None:

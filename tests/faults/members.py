@@ -24,6 +24,7 @@ from conformance.contract.schemas import nullable
 from conformance.contract.traits import CREATES, TRAITS
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import RECORD_KINDS
+from tests.specification import HIDDEN
 
 from .catalogue import FAULTS, Changed, Fault, Part
 from .rows import MISSING, other, shown_as
@@ -50,9 +51,6 @@ WAYS: Mapping[str, Callable[[Any], Any]] = {
     "of another type": retyped,
     "with a space behind it": lambda value: f"{value} " if isinstance(value, str) else value,
 }
-
-#: Request fields that answers show in another member. Schemas do not say so.
-MASKED = ("account_number", "iban", "wallet_address")
 
 #: Members that others may change at any time, whose value another resource's may be (rulings).
 MOVING = re.compile(r"(^|\.)(status|verified|updated|updated_at|balances(\..*)?)$")
@@ -124,7 +122,7 @@ def in_bodies(operation: str) -> Iterator[Bug]:
     seam = "patched" if TRAITS[operation].changes else "kept_fields"
     for path in asked(operation):
         name = path.partition(".")[0]
-        if name not in (*answered(operation), *MASKED):
+        if name not in (*answered(operation), *HIDDEN):
             continue
 
         def stored(way: Callable[[Any], Any], path: str = path, name: str = name) -> Change:
@@ -338,7 +336,7 @@ def _fields_named(operation: str, words: str) -> list[str]:
     """The members that the words of a line of OPEN name."""
     if words not in ("fields", "short"):
         return words.split()
-    shown_fields = (*answered(operation), *MASKED)
+    shown_fields = (*answered(operation), *HIDDEN)
     return [
         field.name
         for field in request_fields(operation)

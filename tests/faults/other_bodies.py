@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
+from tests.specification import HIDDEN
 
 from .catalogue import Only, faults, kind, seam, seams, wrong
 from .formats import PAYMENTS
@@ -126,7 +127,7 @@ def _fingerprints(operation: str) -> dict[str, Part | Only]:
     paths = [field.name for field in fields] + [
         f"address.{name}" for field in fields for name in field.members
     ]
-    numbers = {"account_number", "iban", "wallet_address"} & {*paths}
+    numbers = {*HIDDEN} & {*paths}
     city = {"the city of the address": _as("address", lambda sent: sent["city"])}
     return {
         **FINGERPRINTS,

@@ -15,6 +15,7 @@ from .rows import MISSING, each_of, envelope, page, where
 
 #: Lists that can have more than ten elements; an account has one wallet for each known pair.
 LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]
+FILTERED_LONG = [operation for operation in LONG_LISTS if operation != "listAccounts"]
 
 FILTERED_LISTS = [name for name, filters in FILTERS.items() if filters]
 
@@ -55,8 +56,6 @@ faults["list.plain-integers"] |= {
 
 # ---------------------------------------------------------------------- page and size
 
-_FILTERED_LONG = ("listPayoutDestinations", "listVirtualAccounts")
-
 #: Kind -> wrong page or size in the answer.
 ECHOES: dict[str, Any] = {
     "page always 1": lambda *_: {"page": 1},
@@ -90,7 +89,7 @@ faults["list.echo"] |= {
     "The size of a filtered page is the number of its elements.": envelope.sets(
         lambda self, ctx, shown: {"size": len(shown["items"])},
         lambda self, ctx, *_: ctx.listing.conditions,
-        operations=_FILTERED_LONG,
+        operations=FILTERED_LONG,
     ),
     "Beside a filter size is ignored where page is not named.": where(
         "requested_size",
@@ -152,7 +151,7 @@ faults["list.pages"] |= {
         lambda self, usual, ctx, listing: _pages_of(
             ctx.store.count(RECORD_KINDS[ctx.operation], self.list_parent(ctx)), listing.size
         ),
-        operations=_FILTERED_LONG,
+        operations=FILTERED_LONG,
     ),
     "A page past the last says nothing of the pages there are.": envelope.sets(
         None,

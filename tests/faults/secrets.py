@@ -10,6 +10,7 @@ from conformance.contract.operation_sets import OPERATION_SETS
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.validation import FIELDS
+from tests.specification import HIDDEN
 from tests.support.overrides import with_document, with_header
 
 from .authentication import first_organization
@@ -181,7 +182,7 @@ faults["tenancy.no-leak"] |= {
 # ---------------------------------------------------------------------- credentials and numbers
 
 
-HIDDEN, _CREATE = ("account_number", "iban", "wallet_address"), ("createPayoutDestination",)
+_CREATE = ("createPayoutDestination",)
 
 #: Operations that show one destination, or several in a beneficiary.
 _SHOWING = (*_CREATE, "getBeneficiary", "updateBeneficiary", "disableBeneficiary")

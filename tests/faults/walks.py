@@ -11,7 +11,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.resources import RECORD_KINDS
 
 from .catalogue import Call, Faulty, Only, Row, faults, kind, refuse, seam, seams
-from .paging import LONG_LISTS
+from .paging import FILTERED_LONG, LONG_LISTS
 from .rows import after, before, envelope, third, turn, where
 
 
@@ -39,8 +39,6 @@ OFFSETS: dict[str, Any] = {
 }
 
 
-_LONG = ("listPayoutDestinations", "listVirtualAccounts")
-
 #: Lengths beyond which long lists are wrong.
 FAR = (150, 500)
 
@@ -66,7 +64,7 @@ PAGES: dict[str, Any] = {
     **{
         f"none further back than {length}": Only(
             lambda self, usual, ctx, listing, length=length: usual()[: max(0, length - _offset(listing))],
-            _LONG,
+            FILTERED_LONG,
         )
         for length in FAR
     },
@@ -140,7 +138,11 @@ faults["list.walk"] |= {
             "size": lambda listing: listing.size,
             **{
                 f"at most {most}": Only(lambda listing, most=most: min(listing.total, most), those)
-                for most, those in {10: LONG_LISTS, 100: LONG_LISTS, **dict.fromkeys(FAR, _LONG)}.items()
+                for most, those in {
+                    10: LONG_LISTS,
+                    100: LONG_LISTS,
+                    **dict.fromkeys(FAR, FILTERED_LONG),
+                }.items()
             },
         },
     ),

@@ -14,6 +14,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
 from conformance.reference.store import Balance
+from tests.specification import HIDDEN
 from tests.support.overrides import Usual, with_document
 
 from .choice import choice, demand, memory, move, stated, times, varied
@@ -48,8 +49,6 @@ class _UniqueValues(Behaviour):
         return super().patched(ctx, record)
 
 
-_NUMBERS = ("account_number", "iban", "wallet_address")
-
 UniqueNames = varied(
     "UniqueNames", "Requires unique account names.", _UniqueValues, unique=(("account", "name"),)
 )
@@ -63,7 +62,7 @@ UniqueBankAccounts = varied(
     "UniqueBankAccounts",
     "Requires unique bank accounts and wallet addresses.",
     _UniqueValues,
-    unique=tuple(("payout_destination", name) for name in _NUMBERS),
+    unique=tuple(("payout_destination", name) for name in HIDDEN),
 )
 UniqueLabels = varied(
     "UniqueLabels",
@@ -77,7 +76,7 @@ UniqueLabels = varied(
 def bank_accounts_found(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Returns the beneficiary's existing destination with the same bank account or wallet address."""
     for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
-        if any(ctx.values.get(name) and ctx.values[name] == other.get(name) for name in _NUMBERS):
+        if any(ctx.values.get(name) and ctx.values[name] == other.get(name) for name in HIDDEN):
             ctx.record = other
             return
     usual(ctx)

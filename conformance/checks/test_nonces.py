@@ -30,9 +30,10 @@ from conformance.world.refused_samples import refusal_of_valid
 
 RULE = "auth.nonce-replay"
 
-#: Age of an old timestamp that is still accepted, in seconds. A server that expires the nonce 300 seconds
-#: after the timestamp, not after its use, forgets it FORGOTTEN seconds after the request.
-AGE, FORGOTTEN = 295, 7
+#: Ages of old timestamps that are still accepted, in seconds; the second one where clocks differ. A server
+#: that expires the nonce 300 seconds after the timestamp, not after its use, and 5 seconds of leeway, forgets
+#: it FORGOTTEN seconds after the request.
+AGES, FORGOTTEN = (299, 295), 7
 
 
 @check(RULE, "auth.nonce-replay-idempotent")
@@ -171,7 +172,10 @@ def test_nonces_outlive_timestamps(at: Check) -> Iterator[float]:
     remembered from their use on."""
     probes = AuthProbes(at)
     what = "a nonce used seconds ago beside a timestamp that was almost too old"
-    aged = at.send(probes.valid().signed(timestamp_offset=-AGE), "a nonce beside an old timestamp")
+    for age in AGES:
+        aged = at.send(probes.valid().signed(timestamp_offset=-age), "a nonce beside an old timestamp")
+        if not aged.refused_authentication:
+            break
     if at.usable(RULE, aged) and not aged.refused_authentication:
         yield max(0.0, aged.arrived + FORGOTTEN - time.time())
         probes.nonce_replay(RULE, aged, probes.usual(), what)

@@ -162,12 +162,13 @@ faults["auth.nonce-replay"] |= {
     "A nonce is forgotten after so many seconds.": seam(
         "nonce_expiry", lambda self, usual, ctx: ctx.now + self.value * 1_000_000, each=(5, 200)
     ),
-    "A nonce is remembered until 300 seconds after the timestamp beside it.": seam(
+    "A nonce is remembered until so many seconds after the timestamp beside it.": seam(
         "nonce_expiry",
         lambda self, usual, ctx: (
-            (self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "") + 300)
+            (self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "") + self.value)
             * 1_000_000
         ),
+        each=(300, 305),
     ),
 }
 

@@ -77,6 +77,8 @@ class Prepared:
 
     call: Call
     request: httpx.Request
+    #: Its headers, as an exchange has them.
+    headers: list[tuple[str, str]]
     purpose: str
     #: The signature string; None if no computed signature is sent.
     signed: bytes | None = None
@@ -129,21 +131,18 @@ class Client:
         target = self._prefix + call.target.encode("utf-8", "surrogatepass")
         authentication, signed = self._authentication(call, target)
         headers = self._headers(call, url, authentication)
-        request = httpx.Request(
-            call.method,
-            url,
-            # httpx encodes strings as ASCII only.
-            headers=[
-                (name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers
-            ],
-            # With `content`, httpx would add headers of its own.
-            stream=httpx.ByteStream(call.body or b""),
-            extensions={"target": target, HANG_UP_AFTER: call.hang_up_after}
-            | ({HANG_UP: call.hang_up, FRESH: True} if call.hang_up else {}),
-        )
+        # httpx encodes strings as ASCII only.
+        fields = [(name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers]
+        more = {HANG_UP: call.hang_up, FRESH: True} if call.hang_up else {}
+        more |= {"target": target, HANG_UP_AFTER: call.hang_up_after}
+        # With `content`, httpx would add headers of its own.
+        stream = httpx.ByteStream(call.body or b"")
+        request = httpx.Request(call.method, url, headers=fields, stream=stream, extensions=more)
         request.read()
-        self.nonces.planned(request.headers.get(signing.NONCE))
-        return Prepared(call, request, purpose, signed)
+        nonce = request.headers.get(signing.NONCE) if call.headers else authentication.get(signing.NONCE)
+        self.nonces.planned(nonce)
+        sent = [pair if pair[1].isascii() else header_text(*fields[at]) for at, pair in enumerate(headers)]
+        return Prepared(call, request, sent, purpose, signed)
 
     def _headers(self, call: Call, url: httpx.URL, authentication: dict[str, str]) -> list[tuple[str, str]]:
         own = (("Accept", "application/json"), ("User-Agent", USER_AGENT))
@@ -252,7 +251,7 @@ class Client:
             url=sys.intern(str(request.url)),
             method=request.method,
             target=sys.intern(wire_target(request).decode("utf-8", "backslashreplace")),
-            request_headers=[header_text(*pair) for pair in request.headers.raw],
+            request_headers=prepared.headers,
             request_body=request.content,
             signed=prepared.signed,
         )

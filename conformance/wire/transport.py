@@ -80,7 +80,8 @@ class Gate:
 
 
 class _Answer:
-    """One answer, as the callbacks of httptools' parser collect it."""
+    """The answers of one connection, one after the other, as the callbacks of httptools' parser collect
+    them."""
 
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
@@ -91,6 +92,10 @@ class _Answer:
             lenient_data_after_close=True,
             lenient_optional_cr_before_lf=True,
         )
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets the last answer before the next one."""
         self.headers: list[tuple[bytes, bytes]] = []
         self.pieces: list[bytes] = []
         self.status: int | None = None
@@ -140,8 +145,8 @@ class _Connection:
         self._poll = select.poll()
         self._poll.register(opened, select.POLLIN)
         self._end = self._seconds = 0.0
-        #: Number of complete answers.
-        self.answers = 0
+        #: The answer that is read, and the number of complete ones.
+        self.answer, self.answers = _Answer(), 0
 
     @property
     def stale(self) -> bool:
@@ -206,7 +211,8 @@ class _Exchange(httpx.SyncByteStream):
         self, connection: _Connection, request: httpx.Request, pool: deque[_Connection] | None
     ) -> None:
         self.connection, self._pool = connection, pool
-        self._answer = _Answer()
+        self._answer = connection.answer
+        self._answer.begin()
         self._bodiless = request.method == "HEAD"
         self._unread = 0
         #: Number of bytes read, those of interim answers included.

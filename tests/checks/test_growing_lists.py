@@ -26,7 +26,7 @@ from tests.faults.harness import LossyTransport, catch
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import broken, judged, run_on
 from tests.variants.catalogue import named
-from tests.variants.choice import insert, times
+from tests.variants.choice import insert, times, varied
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OtherClients, accounts_furnished
 from tests.variants.surroundings import crowded_customer
@@ -74,6 +74,16 @@ def test_created_accounts_are_found_among_thousands(rule: str, kind: str) -> Non
     fault = by_id()[f"{rule}[createAccount]: {kind}"]
     run = run_on(fault.make(), LossyTransport, fill=crowded_customer)
     assert judged(run, plan({rule}, {"createAccount"})).cell(rule, "createAccount").violations
+
+
+@hurried()
+def test_race_beside_accounts_that_others_create() -> None:
+    """What others add while requests of one key race is told from their effect by another race."""
+    others = varied("OtherClientsOften", "Creates one at every third request.", OtherClients, created_every=3)
+    cell = judged(run_on(others()), plan({"idempotency.race"}, {"createAccount"})).cell(
+        "idempotency.race", "createAccount"
+    )
+    assert cell.verdict is Verdict.PASSED, cell.unclear
 
 
 class OtherNamesFirst(Behaviour):

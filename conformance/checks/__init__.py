@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from conformance.checks.check import CHECKS, CheckDefinition
 from conformance.judge.cells import Cell, grouped
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import HELD
+from conformance.judge.verdicts import HELD, Verdict
 
 
 @functools.cache
@@ -34,10 +34,10 @@ def judged_on_answers(tally: Cell) -> Cell:
 
 
 def note_left_out(ledger: Ledger) -> None:
-    """Notes in cells that held how many of their checks a narrowed run has left out, beside those of deep
-    runs."""
+    """Notes in cells that checks judged, or had no occasion to judge, how many others a narrowed run has left
+    out, beside those of deep runs."""
     checks = grouped((key, check.name) for check, operation in plan() for key in check.cells(operation))
-    for cell in ledger.with_verdict(*HELD):
+    for cell in ledger.with_verdict(*HELD, Verdict.INCONCLUSIVE):
         cell.left_out = len({*checks.get(cell.key, ())} - {*cell.checks})
         cell.decide()
 

@@ -109,7 +109,7 @@ class Cell(msgspec.Struct):
     proof: Annotated[list[int], says("Exchanges of judgements that held, by number.")] = []
     observations: Annotated[dict[str, str], says("Open question -> what the server does.")] = {}
     checks: Annotated[list[str], says("The checks that had to judge it.")] = []
-    left_out: Annotated[Count, says("How many more of its checks a whole run has, where it held.")] = 0
+    left_out: Annotated[Count, says("How many more of its checks a whole run has, unless it broke.")] = 0
 
     @property
     def key(self) -> tuple[str, str]:
@@ -249,7 +249,10 @@ class Cell(msgspec.Struct):
         elif self.absent:
             self.verdict, self.summary = Verdict.NOT_APPLICABLE, self.absent
         elif self.no_occasion:
-            self.verdict, self.summary = Verdict.INCONCLUSIVE, self.no_occasion.reason
+            # Checks that a narrowed run has left out may have one.
+            others = self.left_out and not self.no_occasion.remedy
+            self.verdict = Verdict.NOT_RUN if others else Verdict.INCONCLUSIVE
+            self.summary = self.no_occasion.reason
         else:
             self.verdict, self.summary = Verdict.NOT_RUN, BY_THE_WAY * bool(self.judged)
         return self

@@ -240,7 +240,9 @@ class Invariants:
             self._judge_rate(operation)
             requests = self._total(operation)[0]
             if requests < ENOUGH:
-                self._tally(LOST, operation).reached(requests, f"{requests} of at least {ENOUGH} requests")
+                self._tally(LOST, operation).reached(
+                    requests, f"{requests} of the {ENOUGH} requests that a rate takes"
+                )
 
     def _total(self, operation: str) -> list[int]:
         """The numbers of all lanes: of requests, and of lost ones."""

@@ -206,7 +206,9 @@ class Decision:
         if bounds := self._bounds:
             notes.append(f"this effort did not reach all of {listed(bounds, len(bounds))}")
         if some := sum(cell.left_out > 0 for cell in ledger.with_verdict(Verdict.PASSED, levels=self.gating)):
-            notes.append(f"{count(some, 'cell')} passed by a part of its checks: a whole run has the others")
+            notes.append(
+                f"{count(some, 'cell')} passed without some checks of the rule, which a whole run has"
+            )
         absent = ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
         for reason, number in Counter(cell.summary for cell in absent).items():
             notes.append(f"{count(number, 'cell')} not applicable{f': {reason}' if reason else ''}")

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance.checks import note_left_out
+from conformance.checks import load_checks, note_left_out
 from conformance.judge.cells import EVERY_RESPONSE, VIOLATIONS, Cell, Violation
 from conformance.judge.exchanges import ExchangeRecord, exchange_record
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
-from conformance.judge.verdicts import Inconclusive, NotApplicable
+from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
 from conformance.target.redaction import Redactor
 from tests.support.report_samples import decided, exchange
 
@@ -41,11 +41,27 @@ def test_a_pass_says_how_many_of_its_checks_have_judged_it() -> None:
     ledger.add(cell(judged=3).concluded(check))
     ledger.add(Cell("list.pages", "listWallets").concluded(check, Inconclusive(Unclear("lost"))))
     note_left_out(ledger)
-    held, open_ = ledger.cells
+    held, lost = ledger.cells
     assert held.left_out > 0 and held.summary == f"judged by 1 of its {held.left_out + 1} checks"
-    assert open_.left_out == 0
+    assert lost.verdict is Verdict.INCONCLUSIVE
     notes = decided(ledger).notes
-    assert "1 cell passed by a part of its checks: a whole run has the others" in notes
+    assert "1 cell passed without some checks of the rule, which a whole run has" in notes
+
+
+@pytest.mark.parametrize("remedy", ["", "Name a funded account."])
+@pytest.mark.parametrize("others", [True, False])
+def test_a_check_without_an_occasion_leaves_to_others_what_they_may_judge(others: bool, remedy: str) -> None:
+    """Where a narrowed run has left these out, the cell was not run."""
+    ledger = Ledger(narrowed=["-k walking"])
+    names = ["test_lists.test_walking_pages"] if others else list(load_checks())
+    for name in names:
+        ledger.add(
+            Cell("list.pages", "listWallets", no_occasion=Unclear("no page", "", remedy)).concluded(name)
+        )
+    note_left_out(ledger)
+    [cell] = ledger.cells
+    assert cell.verdict is (Verdict.NOT_RUN if others and not remedy else Verdict.INCONCLUSIVE)
+    assert cell.summary == "no page"
 
 
 @pytest.mark.parametrize(

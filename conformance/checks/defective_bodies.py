@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from conformance.checks.check import Check, CheckFunction, check
 from conformance.checks.engine import Engine, Step
-from conformance.checks.other_tenants import PrivateData
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
 from conformance.judge.oracle import Reason
@@ -180,15 +178,11 @@ class DefectiveBodies(Engine):
     # ------------------------------------------------------------------ effects
 
     def batch(
-        self,
-        cases: Iterable[Case | Step],
-        watch: Sequence[Engine] = (),
-        leaks: Mapping[str, PrivateData] = MappingProxyType({}),
-        what: str = "",
+        self, cases: Iterable[Case | Step], watch: Sequence[Engine] = (), **more: Any
     ) -> list[Exchange]:
         """Sends and judges cases, whose own account those that are refused must not change; nor may a refused
         wallet take its pair."""
-        answers = super().batch(cases, watch or [self], leaks, what)
+        answers = super().batch(cases, watch or [self], **more)
         refused = [answer for answer in answers if answer.refused]
         if refused and self.traits.unique_pair and UNTOUCHED in self.at.rules:
             elsewhere = judge_pair(self.at, self.fixture, self.valid(), refused)

@@ -176,6 +176,7 @@ class Engine:
         self,
         cases: Iterable[Case | Step],
         watch: Sequence[Engine] = (),
+        *,
         leaks: Mapping[str, PrivateData] = MappingProxyType({}),
         what: str = "",
     ) -> list[Exchange]:

@@ -41,7 +41,7 @@ def test_payout_references(at: Check) -> None:
     valid = engine.document()
     what = "payouts that name what is not under the account"
     steps = list(engine.steps(_cases(engine, valid, strangers, defaults)))
-    answers = engine.batch(steps, [engine], between_organizations(at), what)
+    answers = engine.batch(steps, [engine], leaks=between_organizations(at), what=what)
     crossed = _judge_crossed(at, engine, valid, other, defaults[""])
     for default in filter(None, defaults.values()):
         ids = {default.id, default.fixture.destination_id}

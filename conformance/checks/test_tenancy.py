@@ -233,8 +233,8 @@ def judge_rows(at: Check, rule: str, *watched: str) -> None:
     answers = own.batch(
         _after_owners(at, steps) if reads else steps,
         watch,
-        between_organizations(at),
-        "requests for resources of others",
+        leaks=between_organizations(at),
+        what="requests for resources of others",
     )
     if reads and answers[-1].refused:
         _judge_owner(at, answers[-1])

@@ -14,7 +14,6 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.checks.side_effects import UNDISTURBED
-from conformance.contract.fields import Field
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
@@ -33,7 +32,7 @@ from tests.variants.choice import compose, times
 from tests.variants.demands import DailyLimit
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay, balances_settle
-from tests.variants.payments import currency_of_the_destination, reserved_on_approval
+from tests.variants.payments import LimitedDecimals, currency_of_the_destination, reserved_on_approval
 from tests.variants.replicas import BalancesUneven
 from tests.variants.resources import FundsDemanded
 
@@ -159,13 +158,8 @@ def raced(behaviour: Behaviour) -> Cell:
     return judged(run_on(behaviour), RACE, rule="payout.race")
 
 
-class InCents(OthersPay):
+class InCents(LimitedDecimals, OthersPay):
     """Others pay, and amounts have two decimals at most."""
-
-    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
-        super().check_amount(ctx, field, value)
-        if len(value.partition(".")[2]) > 2:
-            raise self.invalid(ctx, field, "too_precise", "has too many decimals")
 
 
 class InTenThousandths(OthersPay):

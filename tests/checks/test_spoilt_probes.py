@@ -14,7 +14,6 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.checks.side_effects import UNDISTURBED
-from conformance.contract.fields import Field
 from conformance.judge.cells import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
@@ -28,7 +27,7 @@ from tests.support.runs import run_on
 from tests.variants.choice import compose, times
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay, balances_settle
-from tests.variants.payments import FeesTaken, reserved_on_approval
+from tests.variants.payments import FeesTaken, LimitedDecimals, reserved_on_approval
 from tests.variants.replicas import BalancesUneven, elements_behind
 
 
@@ -109,13 +108,8 @@ class BalancesBehind(BalancesUneven):
     lags = (500_000,)
 
 
-class InCents(OthersPayMore):
+class InCents(LimitedDecimals, OthersPayMore):
     """Amounts have two decimals at most."""
-
-    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
-        super().check_amount(ctx, field, value)
-        if len(value.partition(".")[2]) > 2:
-            raise self.invalid(ctx, field, "too_precise", "has too many decimals")
 
 
 @pytest.mark.parametrize("check", COUNTED)

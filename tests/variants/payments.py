@@ -141,14 +141,22 @@ def dollars_in_cents(self: Behaviour, usual: Usual, ctx: Context) -> str:
     return format(Decimal(exact).quantize(Decimal("0.01"), ROUND_UP), "f")
 
 
-@choice()
-class AmountsScaled(Behaviour):
-    """Shows amounts and balances with eight decimals, as stored in the database."""
+class LimitedDecimals(Behaviour):
+    """Refuses amounts of more decimals."""
+
+    decimals = 2
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
-        if len(value.partition(".")[2]) > 8:
+        if len(value.partition(".")[2]) > self.decimals:
             raise self.invalid(ctx, field, "too_precise", "has too many decimals")
+
+
+@choice()
+class AmountsScaled(LimitedDecimals):
+    """Shows amounts and balances with eight decimals, as stored in the database."""
+
+    decimals = 8
 
     def amount_text(self, ctx: Context, record: dict[str, Any]) -> Any:
         return _scaled(super().amount_text(ctx, record))

@@ -11,6 +11,7 @@ the times of its requests."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import time
@@ -211,7 +212,9 @@ class SideEffects:
                 if shows_parts(self.lane, self.watched.operation):
                     self.lane.common.in_parts.add(self.watched.operation)
                 raise
-        return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
+        # What the run itself adds meanwhile would be taken for an effect.
+        with self.lane.adders.alone() if self.watched.growing else contextlib.nullcontext():
+            return first if all(recurs() for _ in range(ROUNDS)) else not_theirs
 
     def _repeated(self, again: Again, of_refusals: bool) -> Round:
         """Repeats the requests, which must all be refused if `of_refusals`. Raises Inconclusive."""

@@ -215,8 +215,6 @@ class Accounts(Elements):
         first = page_of(before.looks[0]) if before is not None else None
         if before is None or total <= (since := (first and first.total) or 0):
             return _pages([page.exchange], whole=total <= len(page.items))
-        if "name" in self.lane.samples.over("account"):
-            raise unseen("the target file says how accounts are named, so they cannot be told apart")
         # What another lane creates is counted a moment before it is known.
         page, came = self.lane.lag.eventually(
             what, lambda: read(*counted()), lambda looked: not looked[1].cut, first=read(page, total)
@@ -232,8 +230,14 @@ class Accounts(Elements):
         known = self._known(before)
         items = {own: item for own, item in after.state.items() if own not in known}
         new = {*after.fresh, *((after.state.keys() - before.state.keys()) if before.whole else ())}
-        fresh = [item for own, item in items.items() if own in new]
-        return effects.in_accounts([*items.values()], fresh, sent)
+        name = self.lane.samples.over("account").get("name")
+        # Those of one name, which no marker tells, by what no answer has named.
+        answered = {each.id for each in self.lane.created.resources}
+        alike = {own for own, item in items.items() if name is not None and item.get("name") == name}
+        more = effects.of_a_name([items[own] for own in (alike & new) - answered], name)
+        others = {own: item for own, item in items.items() if own not in alike}
+        fresh = [item for own, item in others.items() if own in new]
+        return more or effects.in_accounts([*others.values()], fresh, sent)
 
 
 def kind_of(operation: str) -> type[Watched]:

@@ -172,6 +172,12 @@ def in_accounts(items: Sequence[Any], fresh: Sequence[Any], sent: Sequence[Call]
     return Effect(text, bool(text), unmarked or None)
 
 
+def of_a_name(fresh: Sequence[Any], name: Any) -> Effect:
+    """New accounts of one name that no answer has named; doubtful, as others may open such."""
+    text = f"{len(fresh)} more in listAccounts, named {show(name)}, whose ids no answer shows"
+    return Effect(text, True, name) if fresh else Effect()
+
+
 # ---------------------------------------------------------------------- money
 
 

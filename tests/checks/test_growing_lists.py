@@ -236,6 +236,19 @@ def test_an_account_that_is_counted_before_it_is_listed_is_missing_nowhere() -> 
     assert broken(run_check(check, "listAccounts", run_on(CountedFirst()))[0]) == {}
 
 
+class OthersOfTheName(Behaviour):
+    """Another client opens accounts of one name, a hundred a second at most."""
+
+    last = 0
+
+    def resolve(self, ctx: Context) -> Any:
+        answered = super().resolve(ctx)
+        if ctx.customer is not None and ctx.now - self.last > 10_000:
+            self.last = ctx.now
+            insert(self, ctx, "account", ctx.customer, name="Operating")
+        return answered
+
+
 class OldReplica(OtherClients):
     """Answers each second request for the accounts, the newest first, from a replica that does not know those
     of other clients of the last four seconds yet."""
@@ -288,3 +301,20 @@ def test_the_order_is_judged_by_walks_between_which_nothing_was_added() -> None:
     behaviour = type("BusyToo", (fault.base, busy), {})
     cells, _ = run_check(check, "listAccounts", run_on(replace(fault, base=behaviour).make()))
     assert "list.stable" in broken(cells)
+
+
+@hurried()
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [*KINDS[1:], ("refusal.changes-nothing", "A used key with another body is refused, and performed")],
+)
+def test_accounts_of_one_name_are_told_by_ids_that_no_answer_shows(rule: str, kind: str) -> None:
+    wrong = by_id()[f"{rule}[createAccount]: {kind}"].make()
+    for behaviour, verdict in (
+        (wrong, Verdict.FAILED),
+        (Behaviour(), Verdict.PASSED),
+        (OthersOfTheName(), Verdict.PASSED),
+    ):
+        run = run_on(behaviour, LossyTransport, samples={"account": {"name": "Operating"}})
+        cell = judged(run, plan({rule}, {"createAccount"})).cell(rule, "createAccount")
+        assert cell.verdict is verdict, cell.summary

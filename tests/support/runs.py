@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import httpx
 
@@ -35,13 +36,17 @@ def run_on(
     *,
     fill: Callable[[Store, Seeded], object] = lambda store, seeded: None,
     limits: Mapping[str, float] = MappingProxyType({}),
+    samples: Mapping[str, Any] = MappingProxyType({}),
     **features: bool,
 ) -> Lane:
-    """Starts a run against a new server of a behaviour. `fill` creates resources beforehand; `limits` and
-    `features` go into the target file."""
+    """Starts a run against a new server of a behaviour. `fill` creates resources beforehand; `limits`,
+    `samples` and `features` go into the target file."""
     server, seeded = new_server(behaviour, number=1)
     fill(server.store, seeded)
-    tables = target_tables(seeded, "http://reference.test") | {"limits": dict(limits)}
+    tables = target_tables(seeded, "http://reference.test") | {
+        "limits": dict(limits),
+        "samples": dict(samples),
+    }
     tables["features"] |= features
     tables["lists"] = {"array_style": server.behaviour.array_style}
     if features.get("secondary") is False:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import sys
 from typing import Any
 
 
@@ -34,3 +36,17 @@ def option_names(parser: Any) -> frozenset[str]:
     """The names of all options of pytest's parser; none where its groups are unknown."""
     groups = [*getattr(parser, "_groups", ()), getattr(parser, "_anonymous", None)]
     return frozenset(name for group in groups if group for option in group.options for name in option.names())
+
+
+def import_httpx_without_its_command() -> None:
+    """Imports httpx, but not what only its command line needs: rich and click, 40 ms and 4 MB, which are
+    there where schemathesis is."""
+    command = "httpx._main"
+    if "httpx" in sys.modules:
+        return
+    # An import of it fails, as where they are not installed.
+    sys.modules[command] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("httpx")
+    finally:
+        del sys.modules[command]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,6 +39,14 @@ def test_the_parser_tells_the_names_of_its_options(pytestconfig: pytest.Config) 
     names = _private.option_names(pytestconfig._parser)
     assert {"--conformance-target", "--base-url", "--maxfail", "-k"} <= names
     assert _private.option_names(SimpleNamespace()) == frozenset()
+
+
+@pytest.mark.parametrize(("module", "loaded"), [("httpx", True), ("conformance.wire.client", False)])
+def test_httpx_is_imported_without_its_command(module: str, loaded: bool) -> None:
+    """The first row holds what is assumed: httpx imports its command, and with it rich."""
+    code = f"import sys, {module}, httpx; print({{'httpx._main', 'rich'}} & {{*sys.modules}}, httpx.Request)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert ("httpx._main" in said, "rich" in said, "httpx.Request" in said) == (loaded, loaded, True)
 
 
 def test_nothing_else_uses_private_parts() -> None:

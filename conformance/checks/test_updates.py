@@ -228,7 +228,7 @@ def test_update_that_leaves_a_business_without_company_name(at: Check) -> None:
 @check("beneficiary.update", "beneficiary.update-cleared")
 def test_values_that_clear_a_field(at: Check) -> None:
     """Each field is changed to null, and each of strings to an empty one: either is refused, or empties the
-    field if that may be. A read after all of that shows what the answers have shown."""
+    field if that may be; else null leaves it. A read after all of that shows what the answers have shown."""
     fixture = at.account(fresh=True)
     body = accepted_body(fixture, "createBeneficiary", "individual with company_name")
     members = response_schema("getBeneficiary")["properties"]
@@ -251,6 +251,9 @@ def test_values_that_clear_a_field(at: Check) -> None:
             empty = may_be and answer.succeeded and answer.get(name) in (None, "", MISSING)
             wanted = f"{what}: refused" + ", or the field empty" * may_be
             at.expect("beneficiary.update-cleared", wanted, "" if empty else got, answer, member=name)
+            if not may_be and answer.succeeded:
+                as_it_was = {name: person.created.get(name)}
+                judge_members(at, "beneficiary.update", answer, as_it_was, f"{what}, refused or ignored")
         if not answers:
             continue
         answered += len(answers)

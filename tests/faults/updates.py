@@ -106,6 +106,13 @@ faults["beneficiary.update"] |= {
         lambda self, ctx: ctx.values.get(self.value, "not named") is None,
         each=_OPTIONAL,
     ),
+    "A PATCH of null empties a text that cannot be null.": seam(
+        "parse_body",
+        lambda self, usual, ctx: {
+            name: "" if name == self.value and value is None else value for name, value in usual().items()
+        },
+        each=("first_name", "last_name", "display_name"),
+    ),
     "A PATCH leaves a field as it was.": patching(
         lambda self, ctx, record, field: {field: record.get(field)},
         {

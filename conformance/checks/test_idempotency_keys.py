@@ -49,11 +49,14 @@ def test_invalid_key(at: Check) -> None:
     request is accepted."""
     fixture = at.account(fresh=at.operation.traits.once)
     engine, valid, key = Engine(at, lambda: fixture), fixture.call(at.operation.id), new_key()
+    group = engine.turn((9, 14, 19))
     forms = (
         ("the key 123", "123"),
         ("a UUID without its last character", key[:-1]),
         ("a UUID with one character more", key + "0"),
         ("a UUID with one character before it", "0" + key),
+        ("a UUID with one digit more in a group between", f"{key[:group]}0{key[group:]}"),
+        ("a UUID with one group more", f"{key[:group]}0000-{key[group:]}"),
         ("a UUID whose last letter is g", key[:-1] + "g"),
         ("36 hexadecimal digits without hyphens", key.replace("-", "") + "0123"),
         ("a UUID with a hyphen behind its first digit", f"{key[0]}-{key[1:]}"),

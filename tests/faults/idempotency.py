@@ -40,6 +40,8 @@ KEYS = {
     "any letters": r"[0-9a-zA-Z]{8}-(?:[0-9a-zA-Z]{4}-){3}[0-9a-zA-Z]{12}",
     "a digit short": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{11}",
     "a digit more": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{13}",
+    "a digit more in a group between": r"[0-9a-f]{8}-(?:[0-9a-f]{4,5}-){3}[0-9a-f]{12}",
+    "a group more": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){4}[0-9a-f]{12}",
     "36 hexadecimal or hyphens": r"[0-9a-f-]{36}",
     "hyphens anywhere": r"(?:[0-9a-f]-?){32}",
     "an additional hyphen": r"(?:[0-9a-f]-?){8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",

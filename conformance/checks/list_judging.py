@@ -150,7 +150,7 @@ def judge_whole(
     return good
 
 
-def judge_count(at: Check, rule: str, call: Call, first: Walk) -> None:
+def judge_count(at: Check, call: Call, first: Walk) -> None:
     """Judges that the totals of a whole walk of a list that others add to count no more elements than it
     shows then, or later."""
 
@@ -162,7 +162,7 @@ def judge_count(at: Check, rule: str, call: Call, first: Walk) -> None:
         lambda: walk(at.send, call, size=MAX_SIZE - 1), lambda done: done.cut or not most(done)[1]
     )
     if later.whole and not later.cut:
-        at.expect(rule, *most(later))
+        at.expect("list.walk", *most(later))
 
 
 def judge_totals(at: Check, rule: str, read: Sequence[Page], count: int, what: str) -> None:

@@ -144,7 +144,7 @@ def test_accounts_in_use_are_listed(at: Check) -> None:
         _judge_other(at, other.with_query(read.pages[-1].exchange.call.query), read.pages[-1])
     if read.whole and not read.cut and any((page.total or 0) > len({*read.ids}) for page in read.pages):
         # Accounts have more children here than in the list that is walked at all sizes.
-        judge_count(at, "list.walk", listing, read)
+        judge_count(at, listing, read)
     for page in read.pages:
         at.expect("list.walk", *no_repeats("a page of the accounts: none of them twice", page))
     if used:

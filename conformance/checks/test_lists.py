@@ -239,7 +239,7 @@ def test_total_counts_what_is_listed(at: Check) -> None:
         usable_page(at, "list.walk", first.exchanges[-1], "a page of a list")
         _say_length(at, first)
         return
-    judge_count(at, "list.walk", call, first)
+    judge_count(at, call, first)
     _judge_last_page(at, call)
 
 

@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"--provoke: {error}") from None
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(contextlib.closing(Store(options.database)))
-        if options.seed is not None and store.meta("seeded") is not None:
+        if options.seed is not None and store.seeded is not None:
             raise InputError(
                 f"--seed {options.seed}: the organizations in {options.database} are there already and "
                 "stay as they are; leave --seed out, or name a new --database."

@@ -44,14 +44,14 @@ class Seeded:
 def seed(store: Store, seed: int | None = None, clock: Clock = system_clock) -> Seeded:
     """Creates two organizations in an empty store, reproducibly by `seed`; a seeded store stays as it is."""
     with store.transaction():
-        known = store.meta("seeded")
+        known = store.seeded
         if known is not None:
             tables = json.loads(known)
             return Seeded(*(Tenant(**tables[name]) for name in ("primary", "secondary")))
         source = random.Random(seed) if seed is not None else random.SystemRandom()
         now = clock()
         seeded = Seeded(_tenant(store, source, now), _tenant(store, source, now))
-        store.set_meta("seeded", json.dumps(asdict(seeded)))
+        store.seeded = json.dumps(asdict(seeded))
     return seeded
 
 

@@ -183,12 +183,15 @@ class Store:
         rows = self.query("SELECT id, api_key, secret FROM organizations WHERE api_key = ?", api_key)
         return OrganizationRow(*rows[0]) if rows else None
 
-    def meta(self, name: str) -> str | None:
-        rows = self.query("SELECT value FROM meta WHERE name = ?", name)
+    @property
+    def seeded(self) -> str | None:
+        """What the store was filled with first, as its writer describes it."""
+        rows = self.query("SELECT value FROM meta WHERE name = 'seeded'")
         return rows[0][0] if rows else None
 
-    def set_meta(self, name: str, value: str) -> None:
-        self.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
+    @seeded.setter
+    def seeded(self, value: str) -> None:
+        self.change("INSERT OR REPLACE INTO meta VALUES ('seeded', ?)", value)
 
     # ------------------------------------------------------------------ nonces
 

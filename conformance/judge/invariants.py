@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from conformance._text import as_json, count
@@ -25,6 +24,7 @@ from conformance.judge.comparison import (
 )
 from conformance.judge.hidden_numbers import HiddenNumbers, place_of, squeezed
 from conformance.judge.isolation import NOTHING_OF_OTHERS, Isolation
+from conformance.judge.lost_requests import ENOUGH, Rate, too_many_lost
 from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.timeliness import untimely
 from conformance.target.file import Target
@@ -67,9 +67,6 @@ INVARIANTS = (
     "wallet.addresses",
 )
 
-#: Minimum number of requests of an operation to judge its rate of lost ones.
-ENOUGH = 100
-
 
 def telling_secrets(target: Target) -> list[str]:
     """Secrets of a target that occur in no text by chance; a sandbox's secret may be a plain word."""
@@ -103,15 +100,15 @@ def _text(exchange: Exchange) -> str:
 class Invariants:
     """Judges exchanges as they arrive, with one tally for each rule and operation. `keys` are the
     organizations and idempotency keys that were accepted, by any lane; `invalid` the members
-    against the contract that were sent and shown, as JSON, with the number of the exchange; `rates` of each
-    lane, by operation, the numbers of requests and of lost ones."""
+    against the contract that were sent and shown, as JSON, with the number of the exchange; `rates` of
+    lost requests of each lane."""
 
     def __init__(
         self,
         target: Target,
         keys: set[tuple[str, str]] | None = None,
         invalid: dict[str, int] | None = None,
-        rates: list[dict[str, list[int]]] | None = None,
+        rates: list[Rate] | None = None,
     ) -> None:
         self.tallies: dict[tuple[str, str], Cell] = {}
         #: Keys of tallies that have, or had, violations.
@@ -127,9 +124,7 @@ class Invariants:
         #: API key -> its secret.
         self._secret_of = {each.api_key: each.secret for each in target.organizations}
         self._hidden, self.isolation = HiddenNumbers(), Isolation()
-        self._rate: dict[str, list[int]] = {}
-        self._rates = [] if rates is None else rates
-        self._rates.append(self._rate)
+        self._rate = Rate(rates)
         self._keys = set[tuple[str, str]]() if keys is None else keys
         self._invalid = dict[str, int]() if invalid is None else invalid
         #: Id -> identity of the request that created it, and the first exchange that showed it.
@@ -225,42 +220,37 @@ class Invariants:
         operation = exchange.operation
         if operation is None:
             return
-        tally, rate = self._tally(LOST, operation), self._rate.setdefault(operation, [0, 0])
-        rate[exchange.repeated] += 1
+        tally = self._tally(LOST, operation)
         if not exchange.repeated:
             tally.judged += 1
-        # Correctly signed requests are the best evidence.
-        elif not tally.proof or exchange.call.auth == Auth():
-            tally.proof, self._evidence[LOST, operation, 0] = [exchange.number], exchange
-        self._judge_rate(operation)
+            self._rate.requests[operation] += 1
+        else:
+            self._rate.lost[operation] += 1
+            # Correctly signed requests are the best evidence.
+            if not tally.proof or exchange.call.auth == Auth():
+                tally.proof, self._evidence[LOST, operation, 0] = [exchange.number], exchange
+        if self._rate.lost[operation]:
+            self._judge_rate(operation)
 
     def judge_rates(self) -> None:
-        """Judges the rates of lost requests by those of all lanes, at the end of a run."""
-        for operation in self._rate:
-            self._judge_rate(operation)
-            requests = self._total(operation)[0]
-            if requests < ENOUGH:
-                self._tally(LOST, operation).reached(
-                    requests, f"{requests} of the {ENOUGH} requests that a rate takes"
-                )
+        """Judges the rates of lost requests, those of all lanes, at the end of a run."""
+        for operation, own in self._rate.requests.items():
+            requests = self._judge_rate(operation)
+            if own and requests < ENOUGH:
+                words = f"{requests} of the {ENOUGH} requests that a rate takes"
+                self._tally(LOST, operation).reached(requests, words)
 
-    def _total(self, operation: str) -> list[int]:
-        """The numbers of all lanes: of requests, and of lost ones."""
-        return [
-            sum(numbers)
-            for numbers in zip(*(each.get(operation, (0, 0)) for each in [*self._rates]), strict=True)
-        ]
-
-    def _judge_rate(self, operation: str) -> None:
-        tally, own = self._tally(LOST, operation), self._rate[operation][1]
-        requests, lost = self._total(operation) if own else (0, 0)
+    def _judge_rate(self, operation: str) -> int:
+        tally, own = self._tally(LOST, operation), self._rate.lost[operation]
+        requests, lost = self._rate.of_all(operation)
         tally.broken, tally.violations = 0, []
-        if too_many_lost(lost, requests):
+        if own and too_many_lost(lost, requests):
             tally.broken = own
             self.broken.add((LOST, operation))
             expected = "an answer the first time to 99 of a hundred requests"
             got = f"{lost} of {requests} requests had to be sent again, this one among them"
             tally.violations = [Violation(expected, got, tuple(tally.proof))]
+        return requests
 
     def _content_type(self, exchange: Exchange) -> None:
         if not exchange.response_body or exchange.status == 413:
@@ -384,15 +374,6 @@ class Invariants:
         broken = "a refusal that shows the signature that would have been right" if reveals else ""
         if reveals or exchange.error_code == "invalid_signature":
             self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")
-
-
-# ---------------------------------------------------------------------- lost requests
-
-
-def too_many_lost(lost: int, requests: int) -> bool:
-    """True if the rate of lost requests exceeds one in a hundred by three standard deviations."""
-    allowed = requests / 100
-    return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
 
 
 def _no_plain_integer(exchange: Exchange) -> str:

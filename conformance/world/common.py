@@ -6,6 +6,7 @@ from array import array
 from collections import Counter, defaultdict, deque
 from weakref import WeakValueDictionary
 
+from conformance.judge.lost_requests import Rate
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Exchange
@@ -39,8 +40,8 @@ class Common:
         self.keys: set[tuple[str, str]] = set()
         #: Members against the contract that were sent and shown, as JSON, with the exchange that sent each.
         self.invalid: dict[str, int] = {}
-        #: For each lane: operation -> number of its requests, and of its lost ones.
-        self.rates: list[dict[str, list[int]]] = []
+        #: The rate of lost requests of each lane.
+        self.rates: list[Rate] = []
         #: Number -> exchange, as long as anything refers to it.
         self.exchanges = WeakValueDictionary[int, Exchange]()
         #: The `accepted` of each lane.

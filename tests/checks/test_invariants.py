@@ -10,7 +10,8 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.fuzz.examples import Examples
-from conformance.judge.invariants import ENOUGH, LOST, Invariants, telling_secrets, too_many_lost
+from conformance.judge.invariants import LOST, Invariants, telling_secrets
+from conformance.judge.lost_requests import ENOUGH, Rate, too_many_lost
 from conformance.judge.verdicts import Verdict
 from conformance.target.file import build
 from conformance.wire.messages import to_json
@@ -47,7 +48,7 @@ def test_lost_requests_of_all_lanes_are_one_rate(lane: Lane) -> None:
     """Sixteen lanes have few requests of an operation each."""
     fixture = lane.account()
     answer = lane.send(fixture.client, fixture.call("listWallets"), "a list")
-    common: list[dict[str, list[int]]] = []
+    common: list[Rate] = []
     lanes = [Invariants(lane.target, rates=common) for _ in range(16)]
     for number in range(8):
         for each in lanes:

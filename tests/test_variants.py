@@ -14,6 +14,7 @@ import pytest
 
 from conformance.contract.rules import RULES, Level
 from conformance.fuzz.exploration import FuzzSettings
+from conformance.judge.invariants import INVARIANTS
 from conformance.plugin.selection import Job, Scope
 from conformance.reference.behaviour import Behaviour
 from tests.proofs import first_seed, parametrize, selected, selects
@@ -61,7 +62,9 @@ def chosen(config: pytest.Config) -> Iterator[Judging]:
         for name in (*(variant.name for variant in VARIANTS), f"drawn {seed}"):
             # The fixed checks do not depend on the seed.
             if not option.no_checks and (seed == first or name.startswith("drawn")):
-                for rule in rules if option.checks == "rule" else [""]:
+                # A rule of every response takes all checks.
+                alone = [rule for rule in rules if rule not in INVARIANTS]
+                for rule in alone if option.checks == "rule" else [""]:
                     yield Judging((), "", name, "", Behaviour, rule, seed=seed)
             for part in [] if option.only_checks or option.checks or option.conformance_rule else parts():
                 if option.part in part.title:
@@ -87,6 +90,25 @@ def test_a_conforming_server_is_not_blamed(
     assert judged.incurable == []
     if config.option.inconclusive:
         assert [case for case in judged.inconclusive if case[1] not in variant.unreached] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("reads in turn", "read.equals-create"),
+        ("reads uneven", "read.equals-create"),
+        ("lists in turn", "list.complete"),
+        ("balances uneven", "balances.of-account"),
+        ("destinations from two replicas in turn", "beneficiary.destinations"),
+        ("keys locked for a second", "idempotency.replay"),
+    ],
+)
+def test_a_rule_alone_blames_no_conforming_server(name: str, rule: str) -> None:
+    """As users run one to see a failure again: no check of another rule has waited before."""
+    scope = Scope.parse([rule])
+    judged = judge(named(name), [job for job in jobs_of("full") if scope.wants(job)], scope=scope)
+    assert judged.blamed == []
+    assert judged.inconclusive == []
 
 
 #: Servers that leave some checks without an occasion, which another check of a quick run then has.

@@ -25,6 +25,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
+from conformance.world.creations import creations
 from conformance.world.lane import Lane
 from conformance.world.payers import Payers
 from conformance.world.purposes import CREATED, LISTS, PAYOUTS, SIBLING_TENANT
@@ -125,6 +126,18 @@ def test_where_no_more_is_created_that_of_the_run_tells_the_time(
             create = lane.account(owner=owner).call("createAccount")
     (cell,) = judged(lane, "test_late.test_timestamps_tell_the_time", operation)
     assert cell.verdict is verdict, cell.summary
+
+
+def test_where_no_more_is_created_the_first_of_the_run_shows_what_an_answer_has() -> None:
+    lane = run_on(compose(FewAccounts))
+    assert creations(lane, "createAccount")
+    for owner in ("primary", "cousin"):
+        while True:
+            create = lane.account(owner=owner).call("createAccount")
+            if not lane.send(lane.client(), create, "one more").succeeded:
+                break
+    verdicts = {cell.verdict for cell in judged(lane, "test_hostile.test_sound_answers", "createAccount")}
+    assert verdicts == {Verdict.PASSED, Verdict.OBSERVED}
 
 
 class OneOfEach(Behaviour):

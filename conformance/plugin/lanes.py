@@ -72,6 +72,12 @@ class Jobs(Protocol):
         judged if the run was interrupted."""
 
 
+def _next_due(steps: Steps[JobOutcome]) -> float:
+    """Runs a step of a job; returns when the wait after it is over (time.monotonic). Raises StopIteration."""
+    seconds = next(steps)
+    return time.monotonic() + seconds
+
+
 class OneLane:
     """Runs each job where pytest asks for its outcome, so inside its test. Only checks that wait begin
     before, with the steps up to their first wait, and go on before another job once it is over: at the end of
@@ -91,7 +97,7 @@ class OneLane:
     def _step(self, nodeid: str, steps: Steps[JobOutcome]) -> None:
         """Runs a job up to its next wait, or its end."""
         try:
-            self._waiting[nodeid] = time.monotonic() + next(steps), steps
+            self._waiting[nodeid] = _next_due(steps), steps
         except StopIteration as end:
             self._ended[nodeid] = end.value
 
@@ -188,7 +194,7 @@ class Lanes:
         waiting: list[Started] = []
         while (job := self._next(worker, waiting)) is not None:
             try:
-                waiting.append(replace(job, due=time.monotonic() + next(job.steps)))
+                waiting.append(replace(job, due=_next_due(job.steps)))
             except StopIteration as end:
                 job.future.set_result(end.value)
             except BaseException as error:

@@ -3,8 +3,10 @@ holds up the end."""
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Generator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -118,6 +120,33 @@ def test_one_lane_begins_with_checks_that_wait_whose_waits_pass_together() -> No
     # The second goes on before others, as its wait is over.
     assert order == ["first", "second", "second", "o", "first", "first"]
     assert 59 < worker.pauses[1] < 60 and worker.pauses[2] == 5
+
+
+def slow_step(monkeypatch: pytest.MonkeyPatch, order: list[str]) -> dict[str, Callable[[Any], Any]]:
+    """Functions of two jobs that take 100 s each, by a clock of their own; the first waits for 60 s."""
+    clock, pauses = [0.0], iter((60.0,))
+    monkeypatch.setattr(lanes, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def step(name: str, worker: Any) -> float | None:
+        order.append(name)
+        clock[0] += 100
+        return next(pauses, None)
+
+    return {name: functools.partial(step, name) for name in ("slow", "other")}
+
+
+def test_a_wait_begins_where_the_step_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow server, or at a low rate, the requests of a step may take longer than the wait after it."""
+    lane, worker = one_lane(**slow_step(monkeypatch, []))
+    lane.begin(jobs("slow", waits=True))
+    lane.outcome("slow", jobs("slow", waits=True)["slow"])
+    assert worker.pauses == [60.0]
+    order: list[str] = []
+    ahead, two = lanes_of(1, **slow_step(monkeypatch, order)), jobs("slow", "other")
+    ahead.begin(two)
+    for name, job in two.items():
+        ahead.outcome(name, job)
+    assert order == ["slow", "other", "slow"]
 
 
 def test_one_lane_tells_at_the_end_what_nobody_asked_for() -> None:

@@ -168,7 +168,7 @@ def _judge_number(
         for answer in answers:
             ids = fixture.ids(at.operation.id)
             ids |= {} if traits.changes else {f"{traits.creates}_id": identifier(answer)}
-            look = read_until(at, call(traits.read_by, ids), "is there what the answer names?", traits.sets)
+            look = read_until(at, call(traits.read_by, ids), "a read of what the answer names", traits.sets)
             if at.accepted(RULE, look, answer) and mismatches(look, traits.sets):
                 _judge_state(at, look, answer)
         return
@@ -179,7 +179,7 @@ def _judge_number(
     if traits.shared:
         for answer in answers:
             ids = {**fixture.ids(at.operation.id), "account_id": identifier(answer)}
-            at.accepted(RULE, at.find(call(traits.read_by, ids), "is it there?"), answer)
+            at.accepted(RULE, at.find(call(traits.read_by, ids), "a read of what an answer names"), answer)
     elif effects.after is not None:
         # It may show late.
         done = at.eventually(

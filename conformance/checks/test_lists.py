@@ -247,7 +247,9 @@ def _judge_last_page(at: Check, call: Call) -> None:
     """Judges that the last page of a list that others add to has as many elements as its own total says."""
 
     def look() -> Page | None:
-        first = page_of(at.send(call.with_query(query(1, MAX_SIZE)), "how many elements are there?"))
+        first = page_of(
+            at.send(call.with_query(query(1, MAX_SIZE)), "the list, for the number of its elements")
+        )
         if first is None or first.total is None or first.total <= MAX_SIZE:
             return first
         number = pages_of(first.total, MAX_SIZE)

@@ -48,6 +48,7 @@ TURNS = (
     "a line feed behind the secret",
     "shortened secret",
     "lower-case secret",
+    "hyphens in the signature",
 )
 
 #: What a server may sign before the path, for every second operation.

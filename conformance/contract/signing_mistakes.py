@@ -274,6 +274,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("letters for digits", "writes the letters g to p in the place of the digits 0 to 9 of the signature", write=lambda digest: digest.hex().translate(_LETTERS)),
     Mistake("two signatures", "writes another signature behind the right one, after a comma", write=lambda digest: f"{digest.hex()}, {'0' * 64}"),
     *(Mistake(f"other {place} digit", f"writes another {place} digit of the signature", write=_other_digit(at)) for place, at in (("first", 0), ("middle", 32), ("last", 63))),
+    Mistake("hyphens in the signature", "writes hyphens between the bytes of the signature", write=lambda digest: digest.hex("-")),
     Mistake("scheme before the signature", "writes sha256= before the signature", write=lambda digest: "sha256=" + digest.hex()),
 )  # fmt: skip
 

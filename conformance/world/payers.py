@@ -22,6 +22,50 @@ _NAMES = 16
 _AGAIN = 0.002
 
 
+class _Threads:
+    """The lock among the threads of this process, which wait for one another without a look at files."""
+
+    def __init__(self) -> None:
+        self._change = threading.Condition()
+        self._sharing, self._alone = 0, False
+        #: Number of threads that wait to be alone, which come first.
+        self.waiting = 0
+
+    @contextlib.contextmanager
+    def share(self) -> Iterator[None]:
+        with self._change:
+            self._change.wait_for(lambda: not (self._alone or self.waiting))
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._sharing -= 1
+                if not self._sharing:
+                    self._change.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        with self._change:
+            self.waiting += 1
+            try:
+                self._change.wait_for(lambda: not (self._alone or self._sharing))
+                self._alone = True
+            finally:
+                self.waiting -= 1
+                self._change.notify_all()
+        try:
+            yield
+        finally:
+            with self._change:
+                self._alone = False
+                self._change.notify_all()
+
+
+#: Lock file -> the threads of this process that use it.
+_THREADS: dict[Path, _Threads] = {}
+
+
 class Payers:
     """A lock that requests which move money share, and who watches balances holds alone: among all threads
     and processes of a user on one machine that judge a server. Without a server's address, or without locks
@@ -34,6 +78,7 @@ class Payers:
         self._locks = base_url != "" and sys.platform != "win32"
         self._paying = Path(tempfile.gettempdir()) / f"{name}.{what}"
         self._next = self._paying.with_suffix(f".{what}.next")
+        self.threads = _THREADS.setdefault(self._paying, _Threads())
         self._local = threading.local()
 
     @contextlib.contextmanager
@@ -42,11 +87,12 @@ class Payers:
         if not self._locks or getattr(self._local, "alone", False):
             yield
             return
-        # Those that wait to be alone come first.
-        with self._locked(self._next, alone=False):
-            pass
-        with self._locked(self._paying, alone=False):
-            yield
+        with self.threads.share():
+            # Those that wait to be alone come first.
+            with self._locked(self._next, alone=False):
+                pass
+            with self._locked(self._paying, alone=False):
+                yield
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -54,7 +100,11 @@ class Payers:
         if not self._locks or getattr(self._local, "alone", False):
             yield
             return
-        with self._locked(self._next, alone=True), self._locked(self._paying, alone=True):
+        with (
+            self.threads.alone(),
+            self._locked(self._next, alone=True),
+            self._locked(self._paying, alone=True),
+        ):
             self._local.alone = True
             try:
                 yield

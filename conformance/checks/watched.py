@@ -89,13 +89,14 @@ class Watched:
         """The changes between two snapshots that requests may have caused; what nothing shows has none."""
         return Effect()
 
-    def _settled(self, before: Snapshot, after: Snapshot) -> Snapshot:
+    def _settled(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Snapshot:
         """The snapshot after requests, without what further looks show as before, too, though replicas had
-        time: what is shown by turns is no effect of requests."""
+        time: what is shown by turns is no effect of requests, unless they asked for it."""
+        asked = [call.document for call in sent if isinstance(call.document, dict)]
 
         def look() -> Document:
             looks = [self.read(before).state for _ in range(_TURNS)]
-            return effects.settled(before.state, after.state, looks)
+            return effects.settled(before.state, after.state, looks, asked)
 
         what = f"what {self.operation} may change, by turns"
         state = self.lane.lag.eventually(what, look, lambda state: bool(state == after.state))
@@ -142,7 +143,7 @@ class Resource(Watched):
 
     def effect(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Effect:
         effect = self._since(before, after)
-        return self._since(before, self._settled(before, after)) if effect else effect
+        return self._since(before, self._settled(before, after, sent)) if effect else effect
 
     def _since(self, before: Snapshot, after: Snapshot) -> Effect:
         answered = [exchange.document for exchange in self._answered()]
@@ -177,7 +178,7 @@ class Elements(Watched):
         effect = self._since(before, after)
         if effect:
             self._own |= added(self.lane, self.traits.listed_by, after.state.values(), before.state)
-            effect = self._since(before, self._settled(before, after))
+            effect = self._since(before, self._settled(before, after, sent))
         return effect
 
     def _since(self, before: Snapshot, after: Snapshot) -> Effect:

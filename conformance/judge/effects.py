@@ -75,14 +75,24 @@ def by_id(items: Iterable[Any]) -> dict[str, Document]:
     return {identity(item): item for item in items if isinstance(item, dict)}
 
 
-def settled(before: Document, after: Document, looks: Sequence[Document]) -> Document:
-    """A state after requests, with the members as before that a look shows so; of elements by id likewise."""
+def settled(
+    before: Document, after: Document, looks: Sequence[Document], asked: Sequence[Document]
+) -> Document:
+    """A state after requests, with the members as before that a look shows so, unless a body `asked` for what
+    they are now; of elements by id likewise."""
     return {
         name: (
-            settled(before[name], value, [look[name] for look in looks if isinstance(look.get(name), dict)])
+            settled(
+                before[name],
+                value,
+                [look[name] for look in looks if isinstance(look.get(name), dict)],
+                [inner for body in asked if isinstance(inner := body.get(name, body), dict)],
+            )
             if isinstance(value, dict) and isinstance(before.get(name), dict)
             else before[name]
-            if name in before and any(look.get(name, value) == before[name] for look in looks)
+            if name in before
+            and any(look.get(name, value) == before[name] for look in looks)
+            and value not in [body.get(name, before[name]) for body in asked]
             else value
         )
         for name, value in after.items()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 
-from conformance.checks import load_checks
+from conformance.checks import load_checks, plan
 from conformance.checks.running import run_check
 from conformance.checks.side_effects import UNDISTURBED
 from conformance.judge.cells import Cell
@@ -23,8 +23,9 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.faults.catalogue import load
 from tests.support.in_process import InProcessTransport
+from tests.support.runs import judged as judged_by_all
 from tests.support.runs import run_on
-from tests.variants.choice import compose, times
+from tests.variants.choice import compose, memory, times
 from tests.variants.hurry import hurried
 from tests.variants.jobs import OthersPay, balances_settle
 from tests.variants.payments import FeesTaken, LimitedDecimals, reserved_on_approval
@@ -349,3 +350,32 @@ def test_a_refusal_of_payouts_from_new_accounts_is_said_beside_the_pass() -> Non
     cell = judged(UnfundedWhenNew(), *BALANCES)
     assert cell.verdict is Verdict.PASSED
     assert cell.summary.startswith("1 probe could not be judged: the valid createPayout")
+
+
+class ChangedInMemory(Behaviour):
+    """Changes, with the valid members of a refused PATCH, what each second or third read shows: that of one
+    process among several."""
+
+    processes = 2
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "invalid_field" and ctx.operation == "updateBeneficiary":
+            changed = memory(self, "changed").setdefault(ctx.params["beneficiary_id"], {})
+            changed |= {name: value for name, value in ctx.values.items() if name != refusal.field}
+        super().refused(ctx, refusal)
+
+    def success_document(self, ctx: Context) -> dict[str, Any]:
+        document: dict[str, Any] = super().success_document(ctx)
+        changed = memory(self, "changed").get(document["id"])
+        if changed and ctx.operation == "getBeneficiary" and times(self, "reads") % self.processes == 0:
+            document |= changed
+        return document
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_what_a_refused_request_has_changed_in_one_process_is_its_effect(processes: int) -> None:
+    behaviour = ChangedInMemory()
+    behaviour.processes = processes
+    with hurried():
+        cells = judged_by_all(run_on(behaviour), plan({"refusal.changes-nothing"}, {"updateBeneficiary"}))
+    assert cells.cell("refusal.changes-nothing", "updateBeneficiary").verdict is Verdict.FAILED

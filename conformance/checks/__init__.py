@@ -7,6 +7,8 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from conformance.checks.check import CHECKS, CheckDefinition
 from conformance.judge.cells import Cell, grouped
 from conformance.judge.ledger import Ledger
@@ -33,12 +35,18 @@ def judged_on_answers(tally: Cell) -> Cell:
     return tally.concluded(by_the_way=tally.rule in _checked_rules())
 
 
+#: Remedy where a check of a narrowed run had no occasion.
+OTHERS = "Run the other checks of the rule as well, as a whole run does: they may have an occasion."
+
+
 def note_left_out(ledger: Ledger) -> None:
     """Notes in cells that checks judged, or had no occasion to judge, how many others a narrowed run has left
     out, beside those of deep runs."""
     checks = grouped((key, check.name) for check, operation in plan() for key in check.cells(operation))
     for cell in ledger.with_verdict(*HELD, Verdict.INCONCLUSIVE):
         cell.left_out = len({*checks.get(cell.key, ())} - {*cell.checks})
+        if cell.left_out and cell.no_occasion:
+            cell.no_occasion = replace(cell.no_occasion, remedy=cell.no_occasion.remedy or OTHERS)
         cell.decide()
 
 

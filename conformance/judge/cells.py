@@ -249,10 +249,7 @@ class Cell(msgspec.Struct):
         elif self.absent:
             self.verdict, self.summary = Verdict.NOT_APPLICABLE, self.absent
         elif self.no_occasion:
-            # Checks that a narrowed run has left out may have one.
-            others = self.left_out and not self.no_occasion.remedy
-            self.verdict = Verdict.NOT_RUN if others else Verdict.INCONCLUSIVE
-            self.summary = self.no_occasion.reason
+            self.verdict, self.summary = Verdict.INCONCLUSIVE, self.no_occasion.reason
         else:
             self.verdict, self.summary = Verdict.NOT_RUN, BY_THE_WAY * bool(self.judged)
         return self

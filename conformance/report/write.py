@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -23,13 +24,33 @@ _LETTERS = re.compile(rb"[\x80-\xff]+")
 
 
 def results(document: Document) -> Iterator[str]:
-    """The document as JSON, a member a piece, since the whole takes megabytes."""
+    """The document as JSON, each element of a member a piece, since the whole takes megabytes."""
     for at, name in enumerate(document.__struct_fields__):
-        text = msgspec.json.encode(getattr(document, name))
-        # ASCII is safe with any reader, whatever a server sent.
-        ascii_text = _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text)
-        yield f'{"," if at else "{"}"{name}":{ascii_text.decode()}'
+        yield f'{"," if at else "{"}"{name}":'
+        yield from _pieces(getattr(document, name))
     yield "}\n"
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    if not isinstance(value, dict | list | tuple):
+        yield _in_ascii(value)
+        return
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    parts = (
+        [{key: each} for key, each in value.items()]
+        if isinstance(value, dict)
+        else [[each] for each in value]
+    )
+    yield begin
+    for at, part in enumerate(parts):
+        yield f"{',' * bool(at)}{_in_ascii(part)[1:-1]}"
+    yield end
+
+
+def _in_ascii(value: Any) -> str:
+    """A value as JSON in ASCII, which is safe with any reader, whatever a server sent."""
+    text = msgspec.json.encode(value)
+    return _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text).decode()
 
 
 #: File -> the function that renders it, whole or in pieces.

@@ -12,7 +12,7 @@ import pytest
 from conformance.judge.verdicts import Verdict
 from conformance.report import write
 from conformance.report.write import FORMATS, finish, write_all
-from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
+from tests.support.report_samples import WALK, document, exchange, judged, keep, to_plain, whole_run
 
 
 def test_every_format_is_written_readable_for_all(tmp_path: Path) -> None:
@@ -37,6 +37,19 @@ def test_a_problem_with_one_format_loses_no_other(tmp_path: Path, monkeypatch: p
     assert "summary.md" in problems[1]
     assert (tmp_path / "results.json").exists()
     assert not list(tmp_path.glob(".*"))
+
+
+def test_results_are_written_in_pieces_of_one_element_each() -> None:
+    """The whole takes megabytes, of which each copy would be the most memory that a run takes."""
+    results = whole_run(None, judged(*WALK, Verdict.FAILED, exchanges=[1, 2, 3]))
+    keep(results, *(exchange(number, request_body=b"\xc3\xa9" * 3000) for number in (1, 2, 3)))
+    sample = document(results)
+    pieces = list(write.results(sample))
+    assert json.loads("".join(pieces)) == to_plain(sample)
+    assert len(sample.exchanges) == 3
+    assert max(map(len, pieces)) < 2 * max(
+        len(json.dumps(to_plain(one))) for one in sample.exchanges.values()
+    )
 
 
 @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])

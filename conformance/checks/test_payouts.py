@@ -149,15 +149,16 @@ def test_payouts_at_once(at: Check) -> None:
             _judge_currencies(at, turn[: SINGLE + 2])
             if payouts.take(turn):
                 break
+        if payouts.still:
+            at.not_applicable("payout.race", "a new payout leaves the balances as they are")
+        elif payouts.judged:
+            what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
+            at.expect("payout.race", what, *conserved(payouts.judged))
+        else:
+            at.not_exercised("payout.race", payouts.unclear, UNDISTURBED)
+        # Last, as a request without an answer ends the check.
         for part in payouts.in_others():
             _judge_currencies(at, part)
-    if payouts.still:
-        at.not_applicable("payout.race", "a new payout leaves the balances as they are")
-    elif payouts.judged:
-        what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
-        at.expect("payout.race", what, *conserved(payouts.judged))
-    else:
-        at.not_exercised("payout.race", payouts.unclear, UNDISTURBED)
 
 
 def _judge_currencies(at: Check, part: list[Exchange]) -> None:

@@ -122,6 +122,12 @@ class Limit:
         under_way = self.under_way + self._since(now - self.counted_on)
         return not under_way or (self.open and under_way + number <= self.at_once)
 
+    def until_looked(self, number: int) -> float:
+        """Seconds after which so many more requests may fit though none has ended."""
+        if not self.open:
+            return QUIET
+        return self.counted_on if self.counted_on and self.under_way + number <= self.at_once else math.inf
+
     def begin(self, number: int) -> None:
         """Counts requests that are sent at once."""
         self.under_way += number

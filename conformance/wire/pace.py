@@ -18,7 +18,7 @@ from itertools import accumulate
 from statistics import median
 
 from conformance._text import count
-from conformance.wire.limits import QUIET, Limit
+from conformance.wire.limits import Limit
 from conformance.wire.messages import Exchange
 
 #: First and maximum number of lanes.
@@ -123,7 +123,7 @@ class Pace:
                 while not self.fits(limit, number) and limit.changes == changes:
                     if self._clock() >= end:
                         return None
-                    most = min(end - self._clock(), limit.counted_on or (math.inf if limit.open else QUIET))
+                    most = min(end - self._clock(), limit.until_looked(number))
                     self._change.wait(None if most == math.inf else most)
                 if limit.changes == changes:
                     limit.begin(number)

@@ -213,9 +213,6 @@ def test_timestamps_tell_the_time(at: Check) -> Iterator[float]:
             _judge_balances_time(at, rule, answer)
 
 
-#: Creates of the run that are looked at where no more can be made.
-_PAIRS = 2
-
 #: An earlier create, one at least APART after it, and one after that, to tell the time by.
 _Creates = tuple[Exchange, Exchange, Exchange]
 
@@ -239,7 +236,7 @@ def _new_resources(at: Check, names: Sequence[str]) -> Generator[float, None, _C
 
 def _of_the_run(at: Check, names: Sequence[str]) -> _Creates | None:
     """Such creates among those of the run, the last ones, or others where the first of them shows an old
-    time."""
+    time, as one does that was performed when its caller had hung up, and answered later."""
     accepted = [each for one in list(at.lane.common.accepted) for each in list(one)]
     own = sorted(
         (each for each in accepted if each.operation == at.operation.id), key=lambda each: each.started
@@ -248,7 +245,7 @@ def _of_the_run(at: Check, names: Sequence[str]) -> _Creates | None:
     creates = list({str(each.get("id")): each for each in reversed(own)}.values())
     creates.sort(key=lambda each: each.started, reverse=True)
     latest: _Creates | None = None
-    for second, first in list(pairwise(creates))[:_PAIRS]:
+    for second, first in pairwise(creates):
         if earlier := next((each for each in creates if each.arrived + APART <= first.started), None):
             latest = earlier, first, second
             if not any(_stale(name, *latest) for name in names):

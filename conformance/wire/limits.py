@@ -122,7 +122,7 @@ class Limit:
         under_way = self.under_way + self._since(now - self.counted_on)
         return not under_way or (self.open and under_way + number <= self.at_once)
 
-    def until_looked(self, number: int) -> float:
+    def next_look(self, number: int) -> float:
         """Seconds after which so many more requests may fit though none has ended."""
         if not self.open:
             return QUIET

@@ -123,7 +123,7 @@ class Pace:
                 while not self.fits(limit, number) and limit.changes == changes:
                     if self._clock() >= end:
                         return None
-                    most = min(end - self._clock(), limit.until_looked(number))
+                    most = min(end - self._clock(), limit.next_look(number))
                     self._change.wait(None if most == math.inf else most)
                 if limit.changes == changes:
                     limit.begin(number)

@@ -22,8 +22,9 @@ DOWN, UP, FAST, MARGIN = 0.85, 1.25, 1.5, 0.95
 #: requests were refused.
 QUIET, RETRIAL = 1.0, 30.0
 
-#: A limit that is lowered so often, each time within so many seconds or answers of the last, and far below
-#: the first, is none: some requests are refused whatever the pace.
+#: A limit that is lowered so often, each time within so many seconds or answers of the last, is none where
+#: far fewer requests, at once or in the time between two refusals, are refused than were taken before. What a
+#: bucket of tokens takes in a time stays the same.
 MOST_LOWERED, SETTLED, SETTLED_ANSWERS = 3, 10.0, 300
 
 #: Maximum seconds for which requests wait between two answers. A server that asks for more is not waited for:
@@ -82,6 +83,8 @@ class Limit:
     #: When the limit was last lowered, and answers since.
     last: float = 0.0
     answered: int = 0
+    #: When the rate was last refused.
+    refused: float = 0.0
     #: Since when nothing was refused, and the times of answers in the last second.
     since: float = 0.0
     answers: deque[float] = field(default_factory=deque)
@@ -89,8 +92,8 @@ class Limit:
     retrial: float = RETRIAL
     #: The rate and the refused one before a higher one was tried again.
     fallback: tuple[float, float] | None = None
-    #: How often the limit was lowered soon after another time, and the limit at first: requests at once, or a
-    #: second where those have none.
+    #: How often the limit was lowered soon after another time, and the most that was taken since: requests at
+    #: once, or a second where those have no limit.
     lowered: int = 0
     first: float = math.inf
     #: True where refusals do not depend on the limit.
@@ -205,7 +208,8 @@ class Limit:
         # Nothing is sent until the server may take requests again.
         self.waited += seconds
         self.due = now + seconds
-        self._changed(self.due)
+        taken, self.refused = self.answered / max(now - self.refused, 1e-6), now
+        self._changed(self.due, taken)
 
     def _take(self, now: float) -> None:
         """Limits requests at once to the number that was taken."""
@@ -219,18 +223,22 @@ class Limit:
         """The number of answers since a time, at most a second ago."""
         return sum(1 for _ in takewhile(lambda answer: answer > when, reversed(self.answers)))
 
-    def _changed(self, now: float) -> None:
+    def _changed(self, now: float, taken: float = 0.0) -> None:
+        """Notes a lower limit, and what was `taken` a second since the last refusal; lifts what is none."""
+        by_rate = self.at_once == math.inf
         settled = now - self.last > SETTLED and self.answered > SETTLED_ANSWERS
+        # Where nothing was taken, the server may be out of service.
+        low = 0 < taken < self.first / 2 if by_rate else self.at_once < self.first / 4
         if self.lowered == 0 or settled:
-            self.lowered = 1
-            self.first = self.rate if self.at_once == math.inf else self.at_once_refused
+            # What was taken before the first refusal may have been saved up.
+            self.lowered, self.first, low = 1, 0.0 if by_rate else self.at_once_refused, False
         elif now - self.last > QUIET:
             self.lowered += 1
+            self.first = max(self.first, taken)
         self.last = self.since = self.raised = now
         self.answered = 0
         self.peak = self.under_way
         self.changes += 1
-        low = self.rate < self.first / 2 if self.at_once == math.inf else self.at_once < self.first / 4
         if self.lowered > MOST_LOWERED and low:
             self._lift()
 

@@ -78,6 +78,24 @@ class Served:
         return self._draw.uniform(0.1, 1) * self.freed
 
 
+class Bucket(Served):
+    """Takes as many requests as there are tokens, of which `rate` are added each second, up to a number."""
+
+    def __init__(self, most: float, rate: float) -> None:
+        super().__init__(steady(0.005, 1), rate=rate)
+        self._most = self._tokens = most
+        self._filled = 0.0
+
+    def answer(self, operation: str, now: float) -> Answer:
+        self._tokens = min(self._most, self._tokens + (now - self._filled) * self.rate)
+        self._filled = now
+        if self._tokens < 1:
+            return Answer(operation, 0.001, True, self.headers, 429)
+        self._tokens -= 1
+        self.under_way += 1
+        return Answer(operation, self.latency(operation, self.under_way))
+
+
 @dataclass
 class Entry:
     """A request that waits: its limit as it was when reserved, and the requests left of its test."""
@@ -297,6 +315,16 @@ def test_requests_refused_whatever_the_pace_do_not_hold_others_up(chance: float,
     run = Simulation(Served(steady(0.005, seed), chance=chance))
     assert run.run() < 60 and run.pace.overall.rate == 0
     assert not any("limits" in line for line in run.pace.described())
+
+
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize(("most", "rate"), [(50, 10), (20, 10), (200, 50), (100, 30), (30, 5), (40, 20)])
+def test_a_bucket_of_tokens_has_a_rate(most: int, rate: int, busy: bool) -> None:
+    """Its requests at once are far above what it takes in the end."""
+    run = Simulation(Bucket(most, rate), busy=busy)
+    assert run.run() <= 1.1 * REQUESTS / rate
+    assert run.pace.refused.total() <= 0.01 * REQUESTS
+    assert 0.8 * rate <= run.pace.overall.rate <= 1.1 * rate
 
 
 @pytest.mark.parametrize("busy", [False, True])

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.checks.check import Check, check
 from conformance.checks.side_effects import SideEffects
-from conformance.judge.comparison import same, show
+from conformance.judge.comparison import objects, same, show
 from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Exchange
 from conformance.world.creations import creations
@@ -25,6 +25,17 @@ def test_new_wallets_have_addresses(at: Check) -> None:
         good = isinstance(addresses, list) and addresses and all(map(_is_address, addresses))
         what = f"a new wallet of {_pair(wallet.body)}: at least one address, each with address and tag"
         at.expect("wallet.addresses", what, "" if good else show(addresses), wallet.exchange)
+
+
+@check("wallet.own-address")
+def test_new_wallets_have_addresses_of_their_own(at: Check) -> None:
+    """No two new wallets show the same address with the same tag, which would mix up their deposits."""
+    holders = dict[tuple[Any, Any], Exchange]()
+    for wallet in (each.exchange for each in creations(at.lane, CREATE)):
+        for each in filter(_is_address, objects(wallet.get("addresses"))):
+            other = holders.setdefault((each["address"], each["tag"]), wallet)
+            got = "" if other.get("id") == wallet.get("id") else f"{show(each)} of another wallet, too"
+            at.expect("wallet.own-address", "addresses of its own", got, wallet, other)
 
 
 def _is_address(each: Any) -> bool:

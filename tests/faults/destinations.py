@@ -257,6 +257,15 @@ faults["wallet.addresses"] |= {
 }
 
 
+faults["wallet.own-address"] |= {
+    "All wallets have one address.": seam(
+        "addresses",
+        lambda self, *_: [{"address": "0x00d1", "tag": self.value}],
+        each={"without a tag": None, "with a tag": "1"},
+    ),
+}
+
+
 def _first_wallet(self: Any, usual: Any, ctx: Context) -> None:
     """Answers a second create of a pair with the first wallet."""
     if self.claim_wallet_pair(ctx):

@@ -18,7 +18,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
 from tests.support.overrides import Usual, with_header
 
-from .choice import choice, demand, varied
+from .choice import choice, demand, times, varied
 
 #: Destination fields that apply only to some types.
 OF_SOME_TYPES = (
@@ -240,13 +240,15 @@ class FundsDemanded(Behaviour):
 
 @choice("create.assigned", seam="assigned")
 def shared_bank_details(self: Behaviour, usual: Usual, ctx: Context) -> dict[str, Any]:
-    """Gives all virtual accounts the same IBAN, and all wallets the same address."""
+    """Gives all virtual accounts the same IBAN, and all wallets the same address, each with another tag."""
     made = usual(ctx)
     details = {"iban": "DE89370400440532013000", "bic": "DEUTDEFF", "bank_name": "Example Bank"}
     known = {
         "bank_details": details,
         "reference": "REF0001",
-        "addresses": [{"address": "4Nd1mYvTkE1UyYJzq6GVCL9i5XKYv6tYYj9m1Kq9Zt7p", "tag": "7"}],
+        "addresses": [
+            {"address": "4Nd1mYvTkE1UyYJzq6GVCL9i5XKYv6tYYj9m1Kq9Zt7p", "tag": f"{times(self, 'tags')}"}
+        ],
     }
     return {name: known.get(name, value) for name, value in made.items()}
 

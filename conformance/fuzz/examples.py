@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -165,6 +166,8 @@ class Examples(Check):
             self.lane.evidence += example
             paths = [exchange.call.path for exchange in example if exchange.number in violation.exchanges]
             related = [exchange.number for exchange in example if _is_related(exchange, paths)]
+            # What was read again later confirms it.
+            related = [number for number in related if number < max(violation.exchanges, default=math.inf)]
             evidence = tuple(dict.fromkeys([*violation.exchanges, *related]))
             once = "; it was seen once and did not come again" if cell.broken == 1 else ""
             violation = replace(violation, exchanges=evidence, got=violation.got + once)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.checks import load_checks
 from conformance.checks.running import run_check
 from conformance.contract.traits import TRAITS
+from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.world.creations import place
@@ -12,7 +13,7 @@ from conformance.world.lane import Lane
 from conformance.world.purposes import TENANT
 from conformance.world.samples import DEFAULT_WALLET_PAIRS
 from tests.support.runs import run_on
-from tests.variants.choice import other
+from tests.variants.choice import other, times
 
 WALLET = "createWallet"
 
@@ -59,3 +60,18 @@ def test_an_id_that_finds_an_account_shows_though_that_has_a_wallet_of_the_usual
     lane.account(TENANT).create(WALLET, lane.samples.wallet())
     [cell] = run_check(load_checks()["test_tenancy.test_unknown_parent"], WALLET, lane)[0]
     assert cell.violations
+
+
+class OneWallet(Behaviour):
+    """Creates one wallet, and refuses all others."""
+
+    def check_wallet_pair(self, ctx: Context) -> None:
+        super().check_wallet_pair(ctx)
+        if times(self, "wallets") > 1:
+            raise other("invalid_field", 422, "validation_error", "unsupported")
+
+
+def test_one_wallet_shares_its_address_with_none() -> None:
+    check = load_checks()["test_wallets.test_new_wallets_have_addresses_of_their_own"]
+    ((cell,), _) = run_check(check, WALLET, run_on(OneWallet()))
+    assert cell.verdict is Verdict.INCONCLUSIVE

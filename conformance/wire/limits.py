@@ -175,8 +175,9 @@ class Limit:
             self.rate, self.rate_refused = min(MARGIN * rate, self.allowed), rate
         elif learned and self.fallback:
             (self.rate, self.rate_refused), self.fallback = self.fallback, None
-        elif learned and self.waited:
-            # Nothing was answered since the last refusal, whatever the rate: the server is out of service.
+        elif learned and (self.waited or self._settled(now)):
+            # Nothing was answered since the last refusal, whatever the rate: the server is out of service; or
+            # so much that it may have been so.
             pass
         elif learned:
             observed = self._since(now - 1)
@@ -223,13 +224,16 @@ class Limit:
         """The number of answers since a time, at most a second ago."""
         return sum(1 for _ in takewhile(lambda answer: answer > when, reversed(self.answers)))
 
+    def _settled(self, now: float) -> bool:
+        """True if the limit has held for so long that few of the requests are refused."""
+        return now - self.last > SETTLED and self.answered > SETTLED_ANSWERS
+
     def _changed(self, now: float, taken: float = 0.0) -> None:
         """Notes a lower limit, and what was `taken` a second since the last refusal; lifts what is none."""
         by_rate = self.at_once == math.inf
-        settled = now - self.last > SETTLED and self.answered > SETTLED_ANSWERS
         # Where nothing was taken, the server may be out of service.
         low = 0 < taken < self.first / 2 if by_rate else self.at_once < self.first / 4
-        if self.lowered == 0 or settled:
+        if self.lowered == 0 or self._settled(now):
             # What was taken before the first refusal may have been saved up.
             self.lowered, self.first, low = 1, 0.0 if by_rate else self.at_once_refused, False
         elif now - self.last > QUIET:

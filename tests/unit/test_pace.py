@@ -327,6 +327,21 @@ def test_a_bucket_of_tokens_has_a_rate(most: int, rate: int, busy: bool) -> None
     assert 0.8 * rate <= run.pace.overall.rate <= 1.1 * rate
 
 
+class OutOfService(Served):
+    """Refuses all requests for a second in each 17."""
+
+    def answer(self, operation: str, now: float) -> Answer:
+        if now % 17 < 1:
+            return Answer(operation, 0.001, True, self.headers, 503)
+        return super().answer(operation, now)
+
+
+def test_a_server_that_is_out_of_service_at_times_has_no_lower_rate_each_time() -> None:
+    run = Simulation(OutOfService(steady(0.05, 1)))
+    assert run.run() < 105
+    assert run.pace.overall.rate > 100
+
+
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_server_may_count_on_what_it_has_answered(busy: bool) -> None:
     """For up to a millisecond; who sends the next request at once would find 2 of 4 places."""

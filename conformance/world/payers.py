@@ -21,6 +21,10 @@ _NAMES = 16
 #: Seconds between attempts to lock a file. Not a lock that blocks, which would stop all users of a load run.
 _AGAIN = 0.002
 
+#: Seconds after which nobody waits any more, as who holds the lock may never let it go: a process that was
+#: stopped, or a thread that waits for another one. What goes on then is as what other users do.
+_LONGEST = 300.0
+
 
 class _Threads:
     """The lock among the threads of this process, which wait for one another without a look at files."""
@@ -34,7 +38,7 @@ class _Threads:
     @contextlib.contextmanager
     def share(self) -> Iterator[None]:
         with self._change:
-            self._change.wait_for(lambda: not (self._alone or self.waiting))
+            self._change.wait_for(lambda: not (self._alone or self.waiting), _LONGEST)
             self._sharing += 1
         try:
             yield
@@ -49,7 +53,7 @@ class _Threads:
         with self._change:
             self.waiting += 1
             try:
-                self._change.wait_for(lambda: not (self._alone or self._sharing))
+                self._change.wait_for(lambda: not (self._alone or self._sharing), _LONGEST)
                 self._alone = True
             finally:
                 self.waiting -= 1
@@ -115,8 +119,9 @@ class Payers:
     def _locked(self, path: Path, *, alone: bool) -> Iterator[None]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
+            end = time.monotonic() + _LONGEST
             if sys.platform != "win32":
-                while True:
+                while time.monotonic() < end:
                     with contextlib.suppress(BlockingIOError):
                         fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
                         break

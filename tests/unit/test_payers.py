@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -113,10 +113,25 @@ def test_threads_of_one_process_do_not_look_again_and_again(monkeypatch: pytest.
     """Looks at files took as much processor time as the requests of many lanes."""
     one, other = itertools.islice(several(), 2)
     looks = list[float]()
-    monkeypatch.setattr(payers, "time", type("Clock", (), {"sleep": looks.append}))
+    clock = {"sleep": looks.append, "monotonic": time.monotonic}
+    monkeypatch.setattr(payers, "time", type("Clock", (), clock))
     with contextlib.ExitStack() as stack:
         with one.alone():
             there = stack.enter_context(beside(other.share()))
             assert not there.wait(MOMENT)
         assert there.wait(SOON)
     assert not looks
+
+
+@pytest.mark.parametrize("enter", [Payers.share, Payers.alone])
+def test_nobody_waits_for_ever(
+    enter: Callable[[Payers], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for a thread, nor for a process."""
+    monkeypatch.setattr(payers, "_LONGEST", MOMENT)
+    one, other = itertools.islice(several(), 2)
+    with one.alone(), beside(enter(other)) as there:
+        assert there.wait(SOON)
+        other.threads = payers._Threads()
+        with beside(enter(other)) as beside_process:
+            assert beside_process.wait(SOON)

@@ -1,3 +1,3 @@
 """A conformance suite for the Financial Accounts API."""
 
-__version__ = "2.5.0"
+__version__ = "2.6.0"

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
-from conformance.judge.comparison import identifiers, objects
+from conformance.judge.comparison import identifiers, objects, sent_document
 from conformance.judge.effects import Document, Effect
 from conformance.judge.outcomes import Unclear, unusable
 from conformance.judge.verdicts import Inconclusive
@@ -92,7 +92,7 @@ class Watched:
     def _settled(self, before: Snapshot, after: Snapshot, sent: Sequence[Call]) -> Snapshot:
         """The snapshot after requests, without what further looks show as before, too, though replicas had
         time: what is shown by turns is no effect of requests, unless they asked for it."""
-        asked = [call.document for call in sent if isinstance(call.document, dict)]
+        asked = [dict(sent_document(call)) for call in sent]
 
         def look() -> Document:
             looks = [self.read(before).state for _ in range(_TURNS)]

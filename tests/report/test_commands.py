@@ -51,7 +51,7 @@ def test_rules_can_be_narrowed(capsys: pytest.CaptureFixture[str]) -> None:
         (["rules", "nonce"], ["auth.nonce-replay"]),
         (["rules", "--operation", "makeAccount"], ["createAccount"]),
         (["rules", "wallet", "--section", "5"], ["no rule matches all of these options"]),
-        (["explain", "wallet"], ["area of 4 rules", "wallet.race"]),
+        (["explain", "wallet"], ["area of 5 rules", "wallet.race"]),
         (["explain", "wallet.rase"], ["did you mean wallet.race?"]),
         (["explain", "nonsense"], ["'nonsense'; `conformance rules` lists them."]),
     ],

@@ -342,12 +342,6 @@ faults["auth.body-on-get"] |= {
     "Of a GET the signature is verified with or without its body.": also_signed(
         lambda self, ctx: [string(self, ctx, body=b"")]
     ),
-    "The body of a GET is left out of its signature if it comes in chunks, without a length.": where(
-        "signed_body",
-        lambda self, ctx: b"transfer-encoding" in ctx.headers,
-        lambda *_: b"",
-        operations=[name for name in list(OPERATIONS)[1::2] if name in OPERATION_SETS["read"]],
-    ),
     "The body of a GET is signed only if it has a type other than JSON.": where(
         "signed_body", lambda self, ctx: ctx.header(b"content-type") == "application/json", lambda *_: b""
     ),

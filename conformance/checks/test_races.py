@@ -115,6 +115,8 @@ def test_one_key(at: Check) -> None:
             else:
                 moved.append(count)
             continue
+        # What a valid request takes is made before the snapshot.
+        fixture.call(at.operation.id)
         effects = SideEffects(at, fixture).start()
 
         def once(effects: SideEffects = effects, fixture: Fixture = fixture) -> list[Exchange]:

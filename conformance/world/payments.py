@@ -10,6 +10,7 @@ from conformance.judge.conservation import (
     LOST,
     SINGLE,
     TOGETHER,
+    in_other_currencies,
     in_parts,
     lost,
     shown_whole,
@@ -155,14 +156,18 @@ class PayoutRounds:
         own = self._fixture.call("createPayout").document["currency"]
         shown = [code for code, _ in amounts(before.get("balances")) or {} if len(code) == 3 and code != own]
         for code in [*dict.fromkeys(shown)][:MOST_CURRENCIES] if not self.still else ():
-            paid = self._paid_in(code)
-            if not paid.succeeded:
-                continue
-            after = self._read_after(before, [paid])
-            yield [before, paid, after]
-            if unmoved(before, after):
-                break
-            before = after
+            part = list[Exchange]()
+            # What others pay may be as much once.
+            for _ in range(MOST_DISTURBED):
+                if part and not in_other_currencies(part[0], part[1:2], part[2]):
+                    break
+                if not (paid := self._paid_in(code)).succeeded:
+                    break
+                part = [before, paid, before := self._read_after(before, [paid])]
+            if part:
+                yield part
+                if unmoved(part[0], before):
+                    break
 
     def _paid_in(self, code: str) -> Exchange:
         """A payout in a currency: to the usual destination or, where that is refused, to one in it."""

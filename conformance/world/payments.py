@@ -156,18 +156,25 @@ class PayoutRounds:
         own = self._fixture.call("createPayout").document["currency"]
         shown = [code for code, _ in amounts(before.get("balances")) or {} if len(code) == 3 and code != own]
         for code in [*dict.fromkeys(shown)][:MOST_CURRENCIES] if not self.still else ():
-            part = list[Exchange]()
-            # What others pay may be as much once.
-            for _ in range(MOST_DISTURBED):
-                if part and not in_other_currencies(part[0], part[1:2], part[2]):
-                    break
-                if not (paid := self._paid_in(code)).succeeded:
-                    break
-                part = [before, paid, before := self._read_after(before, [paid])]
-            if part:
+            if part := self._part_in(code, before):
                 yield part
+                before = part[-1]
                 if unmoved(part[0], before):
                     break
+
+    def _part_in(self, code: str, before: Exchange) -> list[Exchange]:
+        """A payout in a currency, between two reads of the balances; again while another balance moves by as
+        much, as what others pay may once. Empty if it is refused."""
+        part = list[Exchange]()
+        for _ in range(MOST_DISTURBED):
+            if not (paid := self._paid_in(code)).succeeded:
+                break
+            after = self._read_after(before, [paid])
+            part = [before, paid, after]
+            if not in_other_currencies(before, [paid], after):
+                break
+            before = after
+        return part
 
     def _paid_in(self, code: str) -> Exchange:
         """A payout in a currency: to the usual destination or, where that is refused, to one in it."""

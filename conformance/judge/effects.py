@@ -80,23 +80,19 @@ def settled(
 ) -> Document:
     """A state after requests, with the members as before that a look shows so, unless a body `asked` for what
     they are now; of elements by id likewise."""
-    return {
-        name: (
-            settled(
-                before[name],
-                value,
-                [look[name] for look in looks if isinstance(look.get(name), dict)],
-                [inner for body in asked if isinstance(inner := body.get(name, body), dict)],
-            )
-            if isinstance(value, dict) and isinstance(before.get(name), dict)
-            else before[name]
-            if name in before
-            and any(look.get(name, value) == before[name] for look in looks)
-            and value not in [body.get(name, before[name]) for body in asked]
-            else value
-        )
-        for name, value in after.items()
-    }
+
+    def member(name: str, value: Any) -> Any:
+        if name not in before:
+            return value
+        earlier = before[name]
+        if isinstance(value, dict) and isinstance(earlier, dict):
+            inner_looks = [look[name] for look in looks if isinstance(look.get(name), dict)]
+            inner_asked = [inner for body in asked if isinstance(inner := body.get(name, body), dict)]
+            return settled(earlier, value, inner_looks, inner_asked)
+        by_turns = any(look.get(name, value) == earlier for look in looks)
+        return earlier if by_turns and value not in [body.get(name, earlier) for body in asked] else value
+
+    return {name: member(name, value) for name, value in after.items()}
 
 
 def in_list(

@@ -58,8 +58,10 @@ def test_fault_on_one_operation_fails_the_run(tmp_path: Path) -> None:
     failed = {cell for cell in cells(outcome, "failed") if cell[0] == "auth.signature"}
     assert failed == {("auth.signature", "getBeneficiary")}
     assert "auth.signature on getBeneficiary" in outcome.output
-    written = [path.read_text("utf-8") for path in outcome.folder.rglob("*") if path.is_file()]
-    assert not any(secret in text for secret in secrets for text in (outcome.output, *written))
+    written = [path.read_bytes() for path in outcome.folder.rglob("*") if path.is_file()]
+    assert not any(
+        secret.encode() in text for secret in secrets for text in (outcome.output.encode(), *written)
+    )
 
 
 @pytest.mark.parametrize("hours", [2, -30])

@@ -12,7 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
 from tests.support.running import Outcome, cells, environment, executed, faulty, write_target
-from tests.support.wire import free_port
+from tests.support.wire import reserved
 
 
 class LabelsCut(Behaviour):
@@ -26,10 +26,9 @@ class LabelsCut(Behaviour):
 
 
 def test_hosts_share_tests(tmp_path: Path) -> None:
-    port = free_port()
     server, tables = faulty(LabelsCut())
-    host = [sys.executable, "-m", "execnet.script.socketserver", f":{port}"]
-    with served(server) as url:
+    with served(server) as url, reserved() as port:
+        host = [sys.executable, "-m", "execnet.script.socketserver", f":{port}"]
         write_target(tmp_path / "target.toml", tables(url))
         words = [
             "-m",

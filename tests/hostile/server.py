@@ -18,7 +18,7 @@ from typing import Any
 from conformance.reference.app import Server
 from conformance.reference.core_messages import Response
 from conformance.reference.seed import Seeded, new_server, target_tables
-from tests.support.wire import Received, Wire, as_request, nowhere, wire
+from tests.support.wire import Received, Wire, as_request, reserved, wire
 
 NOTHING: Mapping[str, bytes] = {}
 
@@ -150,11 +150,11 @@ def hostile(
 
     spoken, _, told = scheme.partition(" as ")
     context = certified() if spoken == "https" else None
-    with wire() as elsewhere, wire(reply, tls=context) as served:
+    with wire() as elsewhere, wire(reply, tls=context) as served, reserved() as nobodys:
         server = Hostile(reference, seeded, scale or Scale(), elsewhere, served.closing, served)
-        server.url = (
-            nowhere() if scheme == "nothing" else served.url.replace("http:", f"{told or spoken}:", 1)
-        )
+        server.url = served.url.replace("http:", f"{told or spoken}:", 1)
+        if scheme == "nothing":
+            server.url = f"http://127.0.0.1:{nobodys}"
         yield server
 
 

@@ -6,7 +6,6 @@ import contextlib
 import fnmatch
 import importlib.util
 import json
-import socket
 import time
 from pathlib import Path
 
@@ -14,11 +13,12 @@ import pytest
 
 from conformance.reference.serving.listener import served
 from tests.load.faults import fault
-from tests.load.runs import command, load_run
+from tests.load.runs import PATIENCE, command, load_run
 from tests.load.serve import server
 from tests.proofs import parametrize, selected
 from tests.support.programs import Program
 from tests.support.running import counted, executed, sandbox, write_target
+from tests.support.wire import reserved
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("locust") is None, reason="Locust is not installed: pip install '.[load]'"
@@ -56,12 +56,10 @@ def test_a_fault_is_named_by_its_rule(name: str, tmp_path: Path) -> None:
 
 
 def test_the_death_of_a_worker_ends_its_users_and_not_the_run(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    worker = ("--worker", "--master-port", port)
-    master = ("--master", "--expect-workers", "2", "--master-bind-port", port, "--headless", *USERS)
     with contextlib.ExitStack() as running:
+        port = str(running.enter_context(reserved()))
+        worker = ("--worker", "--master-port", port)
+        master = ("--master", "--expect-workers", "2", "--master-bind-port", port, "--headless", *USERS)
         target = running.enter_context(server("reference", tmp_path))
         workers = [
             running.enter_context(load_run(target, tmp_path / f"worker{number}", *worker))
@@ -80,16 +78,16 @@ def test_the_death_of_a_worker_ends_its_users_and_not_the_run(tmp_path: Path) ->
 
 def test_a_server_that_comes_back_is_judged_on(tmp_path: Path) -> None:
     file = tmp_path / "target.toml"
-    options = ("--database", str(tmp_path / "database"), "--write-target", str(file))
+    options = ["--database", str(tmp_path / "database"), "--write-target", str(file)]
     with contextlib.ExitStack() as running:
-        with sandbox(*options) as (process, target):
+        options += ["--port", str(running.enter_context(reserved()))]
+        with sandbox(*options) as (process, _):
             run = running.enter_context(load_run(file, tmp_path / "reports", "--headless", *USERS))
             run.until(lambda: run.created > 0)
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE)
         run.until(lambda: "conformance: lost http://" in run.log)
-        port = target["base_url"].rpartition(":")[2]
-        with sandbox(*options, "--port", port):
+        with sandbox(*options):
             before = run.created
             run.until(lambda: run.created > before + 5000)
             assert run.end() == 0, run.log

@@ -180,13 +180,11 @@ def _more(connection: socket.socket) -> bytes:
     return data
 
 
-def free_port() -> int:
-    """Returns a port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def nowhere() -> str:
-    """Returns a base URL on which nothing listens."""
-    return f"http://127.0.0.1:{free_port()}"
+@contextlib.contextmanager
+def reserved() -> Iterator[int]:
+    """Yields a port on which nothing listens, and which no other server or client gets meanwhile, as they ask
+    for any. A process that is given its number may listen on it."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import signal
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+import hypothesis
 import pytest
 
 from conformance.world.lane import Lane
@@ -20,6 +22,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Leaves the slow tests out unless -m is given; restores the SIGINT handler, since a shell has its
     background commands ignore SIGINT and child processes inherit that."""
     config.addinivalue_line("markers", "slow: takes seconds and runs only by -m slow, nightly")
+    # The same examples in every run, however slow the machine is.
+    hypothesis.settings.register_profile("tests", derandomize=True, database=None, deadline=None)
+    hypothesis.settings.load_profile("tests")
     config.option.markexpr = config.option.markexpr or "not slow"
     proofs.configure(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -45,6 +50,14 @@ def _shown(value: Any) -> str:
     if isinstance(value, Sequence):
         return " ".join(map(_shown, value)) or "empty"
     return str(value)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs of this process, and those it starts, lock files that no other process locks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
+        yield
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import yaml
 
 from conformance.reference.serving.listener import served
 from tests.support.mistakes import AnySignature
-from tests.support.running import ROOT, executed, faulty, write_target
+from tests.support.running import PATIENCE, ROOT, executed, faulty, write_target
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/conformance/action.yml").read_text("utf-8"))
 JOB: dict[str, Any] = yaml.safe_load((ROOT / ".gitlab/conformance.yml").read_text("utf-8"))[".conformance"]
@@ -75,7 +75,7 @@ def shell(script: str, job: Path, **variables: str) -> subprocess.CompletedProce
         "INSTALLED": str(job / "installed"),
         "CI": "true",
     }
-    return executed(command, job / "repository", together=True, timeout=120, **given, **variables)
+    return executed(command, job / "repository", together=True, timeout=PATIENCE, **given, **variables)
 
 
 def action(job: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
@@ -192,7 +192,7 @@ def test_reports_are_kept_after_a_failed_run() -> None:
 )
 def test_arguments_of_the_check_before_a_merge(arguments: list[str], status: int, tmp_path: Path) -> None:
     """Help and an unknown argument end with the usage, before anything is begun."""
-    done = executed([ROOT / ".ci" / "run", *arguments], tmp_path, together=True, timeout=20)
+    done = executed([ROOT / ".ci" / "run", *arguments], tmp_path, together=True)
     assert done.returncode == status
     assert "Usage: .ci/run [--all]" in done.stdout and "Everything before a merge" in done.stdout
     assert "== " not in done.stdout

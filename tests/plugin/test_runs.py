@@ -24,6 +24,7 @@ from conformance.reference.serving.listener import served
 from tests.checks.test_money import BalancesBehind, LastWriteStays
 from tests.support.mistakes import NoSignatureCheck
 from tests.support.running import (
+    PATIENCE,
     ROOT,
     begun,
     cells,
@@ -148,7 +149,7 @@ def test_embedded_server_ends_with_the_run(tmp_path: Path) -> None:
         until(process, "PASSED")
         servers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert servers
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + PATIENCE
     while any(map(alive, servers)) and time.monotonic() < limit:
         os.sched_yield()
     assert not any(map(alive, servers))

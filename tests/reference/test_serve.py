@@ -30,7 +30,7 @@ from conformance.target.file import Organization, load
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.transport import Transport
-from tests.support.running import sandbox
+from tests.support.running import PATIENCE, sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes are ended by POSIX signals")
 
@@ -53,7 +53,7 @@ class Running:
     def stop(self, number: int = signal.SIGTERM) -> str:
         """Sends a signal to the process; returns its standard error."""
         self.process.send_signal(number)
-        return self.process.communicate(timeout=20)[1]
+        return self.process.communicate(timeout=PATIENCE)[1]
 
 
 @contextlib.contextmanager
@@ -68,7 +68,7 @@ def _create(accounts: str) -> Call:
 
 
 def _wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -222,8 +222,8 @@ def test_embedded_ends_with_its_parent() -> None:
         address = urlsplit(json.loads(parent.stdout.readline())["base_url"])
         # Longer than uvicorn takes to look for the parent again.
         time.sleep(1.2)
-        socket.create_connection((address.hostname, address.port), timeout=20).close()
-        parent.communicate(b"\n", timeout=30)
+        socket.create_connection((address.hostname, address.port), timeout=PATIENCE).close()
+        parent.communicate(b"\n", timeout=PATIENCE)
 
     def ended() -> bool:
         with socket.socket() as tried:

@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,8 +23,9 @@ from conformance.reference.serving.listener import served
 
 ROOT = Path(__file__).parents[2]
 
-#: Seconds within which a server must listen, and within which a whole run must end.
-PATIENCE, LONGEST = 30, 900.0
+#: Seconds within which a command must end, or a server listen, however busy the machine is; and within which
+#: a whole run must end.
+PATIENCE, LONGEST = 300.0, 900.0
 
 
 @dataclass
@@ -42,14 +44,14 @@ class Outcome:
 
 def environment(**more: str) -> dict[str, str]:
     """Returns the environment without variables that configure pytest, the suite or Python's bytecode
-    cache."""
+    cache, and with the temporary folder of this process."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("CONFORMANCE_", "PYTEST_", "GITHUB_"))
         and name not in ("CI", "FORCE_COLOR", "PYTHONDONTWRITEBYTECODE")
     }
-    return {**kept, **more}
+    return {**kept, "TMPDIR": tempfile.gettempdir(), **more}
 
 
 def executed(
@@ -57,7 +59,7 @@ def executed(
     cwd: Path,
     *,
     together: bool = False,
-    timeout: float = 120,
+    timeout: float = PATIENCE,
     **variables: str,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command in a folder, without a terminal and without variables that configure pytest or the
@@ -84,7 +86,9 @@ def suite(folder: Path, arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "pytest", *usual, f"--report-dir={folder}", *arguments]
 
 
-def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, **variables: str) -> Outcome:
+def run(
+    *arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = PATIENCE, **variables: str
+) -> Outcome:
     """Runs `pytest ARGUMENTS` in a folder and waits for its end."""
     done = executed(suite(folder, arguments), cwd, together=True, timeout=timeout, **variables)
     return Outcome(done.returncode, done.stdout, folder)
@@ -97,7 +101,7 @@ def run_against(
     change: Callable[[dict[str, Any]], object] = lambda tables: None,
     cwd: Path = ROOT,
     variables: Mapping[str, Any] = MappingProxyType({}),
-    timeout: float = 120,
+    timeout: float = PATIENCE,
     **server: Any,
 ) -> Outcome:
     """Runs the checks against a new reference server of a behaviour. The target file and the reports are

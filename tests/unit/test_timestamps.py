@@ -58,6 +58,10 @@ def test_parse_takes_nothing_else(text: object) -> None:
     assert timestamps.whole_second(text) is None
 
 
+#: Unix time of a clock that stands.
+NOW = 1_750_000_000.0
+
+
 @pytest.mark.parametrize(
     ("text", "since", "least", "most"),
     [
@@ -75,7 +79,8 @@ def test_waits_depend_on_the_shown_precision(
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    received = None if since is None else time.time() - since
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    received = None if since is None else NOW - since
     assert wait_past(text, received) == sum(slept)
     assert least <= sum(slept) <= most and 0.0 not in slept
 

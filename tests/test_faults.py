@@ -37,7 +37,7 @@ def chosen(config: pytest.Config) -> list[Fault]:
     option, tested = config.option, [*each_cell().values()]
     if not option.every:
         return tested
-    # The processes of pytest-xdist must collect them in one order, and some rows are made of sets.
+    # The processes of pytest-xdist must collect them in one order.
     faults = selected(config, sorted(load(), key=lambda fault: fault.id))
     without = tested if option.but_tested else []
     if option.each_kind:

@@ -127,7 +127,7 @@ def _fingerprints(operation: str) -> dict[str, Part | Only]:
     paths = [field.name for field in fields] + [
         f"address.{name}" for field in fields for name in field.members
     ]
-    numbers = {*HIDDEN} & {*paths}
+    numbers = sorted({*HIDDEN} & {*paths})
     city = {"the city of the address": _as("address", lambda sent: sent["city"])}
     return {
         **FINGERPRINTS,

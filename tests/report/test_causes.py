@@ -254,7 +254,7 @@ def test_a_warning_stands_under_the_warnings_and_all_numbers_agree() -> None:
         assert words in "".join(pieces(report)), words
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
 def test_every_violation_is_named_once_and_follows_from_a_cause(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, _ = run

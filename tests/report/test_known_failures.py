@@ -162,7 +162,7 @@ CELLS = [
 ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(broken=st.sets(st.sampled_from(CELLS), max_size=30), got=st.text(max_size=40))
 def test_a_written_list_is_read_back_and_excuses_exactly_its_run(
     tmp_path_factory: pytest.TempPathFactory, broken: set[tuple[str, str]], got: str

@@ -39,7 +39,7 @@ from tests.support.report_samples import (
 SCHEMA = Draft202012Validator(json.loads((SPEC / "results.schema.json").read_text("utf-8")))
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
 def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, how = run

@@ -41,7 +41,7 @@ def test_a_violation_takes_a_title_and_three_lines() -> None:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(text=st.text(max_size=300), width=st.integers(20, 200), verbose=st.booleans())
 def test_no_line_holds_a_control_character_or_starts_a_workflow_command(
     text: str, width: int, verbose: bool

@@ -19,9 +19,9 @@ from conformance.world.case import Case
 
 #: Changes of the correct signature.
 CHANGED = (
-    # A server that accepts a prefix accepts this one.
-    "last digit left out",
-    "one digit more",
+    # A server that accepts a prefix accepts this one; decoders of hexadecimal refuse half a byte.
+    "last byte left out",
+    "one byte more",
     # What a lenient decoder of hexadecimal reads as digits, or leaves out.
     "letters for digits",
     "a space between digits",

@@ -250,7 +250,13 @@ COMPARISONS = {
     "all but the first": lambda expected, presented: len(presented) == 64 and expected[1:] == presented[1:],
     "last 32": lambda expected, presented: expected[-32:] == presented[-32:],
     "truncated": lambda expected, presented: expected.startswith(presented),
-    "one short": lambda expected, presented: presented == expected[:-1],
+    # Whole bytes of hexadecimal only.
+    "the bytes there are": lambda expected, presented: (
+        bool(re.fullmatch("(?:[0-9a-f]{2})+", presented)) and expected.startswith(presented)
+    ),
+    "more bytes behind": lambda expected, presented: (
+        bool(re.fullmatch("(?:[0-9a-f]{2})+", presented)) and presented.startswith(expected)
+    ),
     "more behind": lambda expected, presented: presented.startswith(expected),
     "first of several": lambda expected, presented: presented.split(",")[0].strip() == expected,
     "any of several": lambda expected, presented: expected in presented.replace(" ", "").split(","),

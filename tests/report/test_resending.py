@@ -33,7 +33,7 @@ def calls(customer: str) -> dict[str, Call]:
     read = Call("listAccounts", "GET", f"{path}?size=2")
     signed: dict[str, dict[str, Any]] = {
         "mistake": {"mistake": "no query"},
-        "form": {"mistake": "last digit left out"},
+        "form": {"mistake": "last byte left out"},
         "signature": {"signature": "0" * 64},
         "late": {"timestamp_offset": -1000},
         "early, within the window": {"timestamp_offset": 200},

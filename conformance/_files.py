@@ -33,9 +33,9 @@ def _text(path: Path, what: str, form: str) -> str:
         raise InputError(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
 
 
-def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
-    """Returns the text and the tables of a TOML file. Raises InputError."""
-    text = _text(path, what, "a TOML file")
+def read_toml(path: Path, what: str, source: str) -> tuple[str, dict[str, Any]]:
+    """Returns the text and the tables of a TOML file; `source` says what writes one. Raises InputError."""
+    text = _text(path, what, f"a TOML file: {source}")
     try:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

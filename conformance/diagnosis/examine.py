@@ -43,6 +43,7 @@ def examine(
                 return examination
         named_resources.funded_account(examination)
         if thorough and not examination.stopped:
+            named_resources.unnamed(examination)
             named_resources.organizations_are_one(examination)
             named_resources.other_customer(examination)
             query_is_rewritten(examination, target.primary)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
+from conformance._text import listed
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES, Level
 from conformance.diagnosis.examination import Examination
 from conformance.judge.effects import amounts
+from conformance.target.applicability import absent, unmet
 from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
 from conformance.world.calls import call
@@ -90,6 +94,32 @@ def other_customer(examination: Examination) -> None:
         )
 
 
+def unnamed(examination: Examination) -> None:
+    """Diagnoses what the target file neither names nor declares absent although required rules need it."""
+    target = examination.target
+    gaps: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for rule in RULES.values():
+        applies = not all(absent(rule, operation, target) for operation in rule.operations)
+        if rule.level is Level.REQUIRED and applies and (missing := unmet(rule, target)):
+            gaps[missing].append(rule.id)
+    for (reason, remedy), rules in gaps.items():
+        text = f"{reason}. Without it a whole run ends incomplete: {listed(rules)} cannot be judged. {remedy}"
+        examination.diagnose("not named", text[0].upper() + text[1:], stops=False)
+    account = None if target.primary.funded_account_id else examination.created(target.primary).get("id")
+    if (
+        isinstance(account, str)
+        and target.features.payouts
+        and _without_funds(_account_read(examination, account))
+    ):
+        examination.diagnose(
+            "no funded account",
+            "The target file names no account that payouts may draw on, and a new one has no balance: what "
+            "needs funds stays inconclusive, and a whole run ends incomplete. Fill in [primary] "
+            "funded_account_id, or declare [features] payouts = false.",
+            stops=False,
+        )
+
+
 def funded_account(examination: Examination) -> None:
     """Diagnoses a `funded_account_id` that is no account, or has no funds; a server that shows no account at
     all is left to the checks."""
@@ -111,15 +141,21 @@ def funded_account(examination: Examination) -> None:
                 "account has funds.",
             )
         return
-    funds = (amounts(answer.get("balances")) or {}).items()
-    available = any(amount > 0 for (_, member), amount in funds if member == "available_balance")
-    if answer.operation == "getAccountBalances" and answer.succeeded and not available:
+    if _without_funds(answer):
         examination.diagnose(
             "funded account without funds",
             "primary.funded_account_id has no available balance above zero in any currency: where the server "
             "wants funds, payouts stay inconclusive. Put money on it.",
             stops=False,
         )
+
+
+def _without_funds(answer: Exchange | None) -> bool:
+    """Whether a read of an account shows that no balance is available."""
+    if answer is None or answer.operation != "getAccountBalances" or not answer.succeeded:
+        return False
+    funds = (amounts(answer.get("balances")) or {}).items()
+    return not any(amount > 0 for (_, member), amount in funds if member == "available_balance")
 
 
 def _account_read(examination: Examination, account: str) -> Exchange | None:

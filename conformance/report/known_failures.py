@@ -45,7 +45,7 @@ class KnownFailures:
     @classmethod
     def load(cls, path: Path) -> KnownFailures:
         """Reads a file. Raises InputError."""
-        text, tables = read_toml(path, "list of known failures")
+        text, tables = read_toml(path, "list of known failures", "--write-known-failures writes one")
         rows = tables.pop("failure", [])
         if tables or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise InputError(

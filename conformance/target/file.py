@@ -100,7 +100,7 @@ def _organization(name: str, tables: Mapping[str, Any], source: str) -> Organiza
 
 def load(path: Path | None, variables: Mapping[str, str], base_url: str | None = None) -> Target:
     """Loads a target from file, environment and `--base-url`. Raises InputError."""
-    tables = read_toml(path, "target file")[1] if path else {}
+    tables = read_toml(path, "target file", "`conformance init` writes one")[1] if path else {}
     tables = environment.laid_over(tables, variables)
     if base_url:
         if problem := schema.mistake({"base_url": base_url}):

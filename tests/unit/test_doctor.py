@@ -75,6 +75,21 @@ def put(path: str, value: Any) -> Callable[[Tables], None]:
     return lambda tables: tables[table].__setitem__(key, value)
 
 
+def drop(path: str) -> Callable[[Tables], None]:
+    table, _, key = path.partition(".")
+    return lambda tables: tables[table].pop(key) if key else tables.pop(table)
+
+
+def without_secondary(tables: Tables) -> None:
+    del tables["secondary"]
+    tables["features"]["secondary"] = False
+
+
+def without_payouts(tables: Tables) -> None:
+    del tables["primary"]["funded_account_id"]
+    tables["features"]["payouts"] = False
+
+
 def swap(tables: Tables) -> None:
     first, second = tables["primary"], tables["secondary"]
     first["customer_id"], second["customer_id"] = second["customer_id"], first["customer_id"]
@@ -90,6 +105,9 @@ def swap(tables: Tables) -> None:
         (put("secondary.customer_id", "cus_unknown"), "unknown customer", "secondary.customer_id"),
         (put("primary.other_customer_id", "cus_unknown"), "unknown other customer", "other_customer_id"),
         (put("primary.funded_account_id", "acc_nope"), "unknown funded account", "primary.funded_account_id"),
+        (drop("primary.other_customer_id"), "not named", "Fill in [primary] other_customer_id"),
+        (drop("primary.funded_account_id"), "no funded account", "Fill in [primary] funded_account_id"),
+        (drop("secondary"), "not named", "declare [features] secondary = false"),
         (swap, "customers swapped", "belongs to another organization"),
     ],
     ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
@@ -97,6 +115,11 @@ def swap(tables: Tables) -> None:
 def test_wrong_target(change: Callable[[Tables], Any], name: str, told: str) -> None:
     texts = {diagnosis.name: diagnosis.text for diagnosis in examined(change).diagnoses}
     assert told in texts[name]
+
+
+@pytest.mark.parametrize("change", [without_secondary, without_payouts])
+def test_what_is_declared_absent_is_no_diagnosis(change: Callable[[Tables], None]) -> None:
+    assert names(examined(change)) == []
 
 
 HOST, SECRET = "http://reference.test", "00ff" * 8

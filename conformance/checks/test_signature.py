@@ -207,7 +207,7 @@ QUERIES = (
     "size=2&page=1",
     "si%7Ae=2&page=1",
     "si%7ae=2&page=1",
-    "probe=a+b%20c%2Bd&flag&empty=&probe=2&probe=1&size=2",
+    "probe=a+b%20c%2Bd%23&flag&empty=&probe=2&probe=1&size=2",
     # Reserved characters that a query may contain (RFC 3986), but URL libraries percent-encode.
     "probe=it's(1)*!,;:@/?$~&size=2",
 )

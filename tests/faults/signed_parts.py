@@ -294,6 +294,7 @@ faults["auth.query-as-sent"] |= {
             "decoded": unquote_to_bytes,
             "plus for space": _signed_again(quote_plus),
             "0 left out, which is false": lambda query: query if query != b"0" else b"",
+            "up to an encoded #": lambda query: query.partition(b"%23")[0],
             "normal form": _signed_again(quote),
         },
     )

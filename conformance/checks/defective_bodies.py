@@ -219,19 +219,17 @@ Cases = Iterable[Case]
 FieldTable = Callable[[DefectiveBodies, Fields], Cases]
 
 
-def field_table(
-    rule: str, fields: Callable[[Field], object], elsewhere: Callable[[Check], bool] = lambda at: True
-) -> Callable[[FieldTable], CheckFunction]:
+def field_table(rule: str, fields: Callable[[Field], object]) -> Callable[[FieldTable], CheckFunction]:
     """Marks a table as the check of a rule and of refusal.changes-nothing, for the operation's fields that
-    `fields` selects: each in the shape of body where it applies and, if `elsewhere` is true, in the other
-    shapes that the server accepts."""
+    `fields` selects: each in the shape of body where it applies and in the other shapes that the server
+    accepts."""
 
     def mark(table: FieldTable) -> CheckFunction:
         @check(rule, UNTOUCHED)
         @functools.wraps(table)
         def run(at: Check) -> None:
             chosen = [field for field in request_fields(at.operation.id) if fields(field)]
-            for engine, own in engines(at, chosen, elsewhere(at)):
+            for engine, own in engines(at, chosen):
                 engine.batch(table(engine, own))
 
         return run
@@ -239,11 +237,9 @@ def field_table(
     return mark
 
 
-def engines(
-    at: Check, fields: Sequence[Field], elsewhere: bool = True
-) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
-    """Yields engines of the shapes of body where fields apply, then, if `elsewhere`, of the other shapes that
-    the server accepts, each with the fields that apply there and are not tried in it first.
+def engines(at: Check, fields: Sequence[Field]) -> Iterator[tuple[DefectiveBodies, list[Field]]]:
+    """Yields engines of the shapes of body where fields apply, then of the other shapes that the server
+    accepts, each with the fields that apply there and are not tried in it first.
 
     Servers may validate each shape by a schema of its own, of which one may lack a limit."""
     operation = at.operation.id
@@ -251,7 +247,7 @@ def engines(
         yield DefectiveBodies(at, shape), own
     create = at.operation.traits.subset_of or operation
     homes = {field.name: field.shape or SAMPLE for field in request_fields(create)}
-    for shape in SHAPES.get(operation, ()) if elsewhere else ():
+    for shape in SHAPES.get(operation, ()):
         if accepts(at.lane, operation, shape):
             engine = DefectiveBodies(at, shape, _PLACES[shape])
             body = engine.valid()

@@ -54,7 +54,7 @@ def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str])
 
 
 def send_with_texts(
-    at: Check, fixture: Fixture, body: Body, texts: Mapping[Place, str], what: str
+    at: Check, fixture: Fixture, body: Body, texts: Mapping[Place, str | None], what: str
 ) -> Exchange | None:
     """Sends a valid body with texts that servers are known to alter, then with fewer of them, as a server may
     refuse some. Judges that the first accepted answer shows what was sent, and returns it; None where all are

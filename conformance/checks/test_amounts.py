@@ -136,7 +136,7 @@ def _send_with_text(
     at: Check,
     fixture: Fixture,
     body: Body,
-    texts: Mapping[Place, str],
+    texts: Mapping[Place, str | None],
     what: str,
     *,
     must: bool = False,

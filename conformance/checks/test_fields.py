@@ -177,11 +177,10 @@ def test_status_of_a_field_failure(at: Check) -> None:
 # ---------------------------------------------------------------------- choices and codes
 
 
-# On a create, enumerated fields decide the shape of the body.
-@field_table("fields.enum", lambda field: field.choices, lambda at: not at.operation.traits.creates)
+@field_table("fields.enum", lambda field: field.choices)
 def test_value_outside_the_enumeration(engine: DefectiveBodies, fields: Fields) -> Cases:
     """A valid body with a value that an enumeration does not list, some with the beginning or the end of a
-    listed one, is refused."""
+    listed one, is refused, in each kind of body: whatever a word is taken for, the other fields fit it."""
     for field in fields:
         wrong = ((value, value) for value in wrong_choices(field))
         yield from engine.wrong("fields.enum", field, wrong, '"{}"')

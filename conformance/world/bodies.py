@@ -161,7 +161,11 @@ CREATED_BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
         # A server may allow a business neither title nor middle name.
         "type business": [
-            *_plainer(_PARTNERSHIP, {"title": MISSING, "middle_name": MISSING}, _ENGLISH),
+            *_plainer(
+                _PARTNERSHIP | dict.fromkeys(("tax_id", "note"), MISSING),
+                {"title": MISSING, "middle_name": MISSING},
+                _ENGLISH,
+            ),
             BUSINESS,
         ],
         "another person": _plainer(

@@ -119,7 +119,8 @@ def other_network(fixture: Fixture) -> list[Body]:
     solana = {"network": "solana_devnet", "wallet_address": solana_address()}
     more = {"is_default": True, "label": MISSING}
     # Not the country of its beneficiary.
-    others = (solana | more | {"country": "DE"}, solana | more, {"network": "polygon"} | more)
+    german = solana | more | {"country": "DE"}
+    others = (german | {"label": None}, german, solana | more, {"network": "polygon"} | more)
     return [changed(body, other) for other in others for body in wallet(fixture)]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance.contract.fields import documented, request_fields
+from conformance.contract.new_resources import NULLABLE
 from conformance.judge.oracle.body_rules import FREE_ADDRESS
 from conformance.world.corpora import values
 from conformance.world.corpora.stored_texts import LONG, STORED, WORDS
@@ -60,26 +61,29 @@ def at(body: Mapping[str, Any], place: Place) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def stands_for_nothing(texts: Mapping[Place, str]) -> bool:
+def stands_for_nothing(texts: Mapping[Place, str | None]) -> bool:
     """True for texts of a turn that some servers take for no value, which a required field cannot have."""
-    return not set(texts.values()) - {"0", *values(WORDS)}
+    return not set(texts.values()) - {None, "0", *values(WORDS)}
 
 
-def turns(operation: str) -> Iterator[dict[Place, str]]:
-    """Yields each text in all places of an operation's body, as a server may alter it in one only."""
+def turns(operation: str) -> Iterator[dict[Place, str | None]]:
+    """Yields null in all places that a create shows as null, then each text in all places of an operation's
+    body, as a server may alter it in one only."""
+    if nullable := NULLABLE.get(operation):
+        yield {(name, ""): None for name in nullable}
     for text in TEXTS:
         yield dict.fromkeys(places(operation), text)
 
 
-def with_texts(operation: str, body: Body, texts: Mapping[Place, str]) -> list[Body]:
+def with_texts(operation: str, body: Body, texts: Mapping[Place, str | None]) -> list[Body]:
     """Bodies to try: the body with these texts in their places, then copies with fewer of them, as a server
     may refuse some."""
     rooms = {field.name: field.max_length or 1000 for field in request_fields(operation)}
     short = {field.name for field in request_fields(operation) if field.short}
     tries: list[Body] = [dict(body) for _ in range(3)]
     for place, text in texts.items():
-        name, whole = place[1] or place[0], filled(text)
-        if at(body, place) is None or len(whole) > rooms[place[0]]:
+        name, whole = place[1] or place[0], text and filled(text)
+        if at(body, place) is None or len(whole or "") > rooms[place[0]]:
             continue
         # For other members of an address a server may have an enumeration or a syntax, as for short texts.
         strict = place[1] not in FREE_ADDRESS if place[1] else name in short

@@ -8,6 +8,7 @@ from decimal import Context as DecimalContext
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.new_resources import NULLABLE
 from conformance.reference.context import Context
 from conformance.world.other_values import other_end
 from tests.specification import ADDRESS
@@ -161,6 +162,14 @@ faults["create.echo"] |= {
         lambda self, ctx: asks(ctx, self.value),
         operations=OTHERS,
         each=OTHERS.__getitem__,
+    ),
+    "A text that was sent as null is stored as another one.": adding(
+        "kept_fields",
+        lambda self, ctx: {
+            name: self.value for name in NULLABLE[ctx.operation] if ctx.body.get(name, "") is None
+        },
+        operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
+        each={"its word": "None", "empty": ""},
     ),
     "Of simultaneous payouts all are made with the fields of the last one.": seam(
         "kept_fields", _of_the_last_asked, base=NotAtomic, operations=("createPayout",)

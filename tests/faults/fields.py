@@ -16,7 +16,7 @@ from conformance.reference.seams.validation import FIELDS
 from conformance.world.corpora.ids import INHERITED
 
 from .bodies import TYPES, apart, asks, fields, in_bodies, is_of_type, mending, required, types, unchecked
-from .catalogue import Call, Row, faults, refuse, seam, seams
+from .catalogue import Call, Only, Row, faults, refuse, seam, seams
 from .rows import always, each_of, refusing, says, skipping
 
 #: Fields with a maximum length.
@@ -32,6 +32,8 @@ def needed_texts(operation: str) -> list[str]:
 
 
 enumerated = fields(lambda field: field.kind == "enum")
+
+_OF_BENEFICIARIES, _OF_DESTINATIONS = ("createBeneficiary", "updateBeneficiary"), ("createPayoutDestination",)
 
 
 faults["fields.enum"] |= {
@@ -62,6 +64,23 @@ faults["fields.enum"] |= {
             enumerated, {"with a line feed": lambda text: text.removesuffix("\n"), "in capitals": str.lower}
         ),
         also=("format.enum",),
+    ),
+    "Another word, or a number in a text, is taken for a listed value.": seam(
+        "parse_body",
+        lambda self, usual, ctx: {
+            name: self.value[2] if (name, value) == self.value[:2] else value
+            for name, value in usual().items()
+        },
+        each={
+            f"{word} for {listed}": Only((name, word, listed), operations)
+            for operations, name, words in (
+                (_OF_BENEFICIARIES, "beneficiary_type", {"company": "business", "0": "individual"}),
+                (_OF_DESTINATIONS, "type", {"crypto": "wallet", "0": "bank_account"}),
+                (_OF_DESTINATIONS, "account_type", {"current": "checking", "0": "checking"}),
+            )
+            for word, listed in words.items()
+        },
+        operations=(*_OF_BENEFICIARIES, *_OF_DESTINATIONS),
     ),
     "The name of a member of all objects is accepted.": skipping(
         "check_enum",

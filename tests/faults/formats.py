@@ -20,7 +20,7 @@ from conformance.world.bodies import CURRENCIES
 from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES, Field, limits
 
 from .catalogue import Faulty, faults, of, refuse, seams
-from .rows import EMBEDDING, MISSING, document, each_of, inside, on_pages, skipping
+from .rows import EMBEDDING, MISSING, adding, document, each_of, inside, on_pages, says, skipping
 
 BALANCES, PAYMENTS = ("getAccountBalances",), ("createPayout", "createPayin")
 
@@ -290,9 +290,15 @@ _ABSENT = {"missing": lambda member: MISSING if member is None else member}
 
 faults["format.nullable"] |= {
     "What a business has no value of is missing.": document.changes(
-        each_of("title middle_name", _ABSENT, ("createBeneficiary", "getBeneficiary")),
+        each_of("title middle_name tax_id note", _ABSENT, ("createBeneficiary", "getBeneficiary")),
         test=lambda self, ctx, shown: shown["beneficiary_type"] == "business",
         nulls=True,
+    ),
+    "A business has a note that says its name, where none was sent.": adding(
+        "kept_fields",
+        lambda self, ctx: {"note": ctx.body["company_name"]},
+        lambda self, ctx: says(ctx.body, "beneficiary_type=business, company_name, no note"),
+        operations=("createBeneficiary",),
     ),
 }
 

@@ -121,7 +121,7 @@ def iban(count: int) -> str:
 
 def wrong_choices(field: Field) -> Iterator[str]:
     """Values that the field's enumeration does not list, some similar to listed ones, one a member of all
-    objects in JavaScript."""
+    objects in JavaScript, one the number of the first in C#."""
     first, last = field.choices[0], field.choices[-1]
     yield from [*UNLISTED.get(field.name, ("other",)), first[:-1], last + "s", f"{first},{last}"]
-    yield "constructor"
+    yield from ["constructor", "0"]

@@ -104,6 +104,11 @@ class SavesOldDestinations(KeepsOneDocument):
         return [shown for shown in super().destinations(ctx, record) if shown["id"] in record.get("held", ())]
 
 
+def _payouts_to(ctx: Context, destination: str) -> list[Record]:
+    payouts = ctx.store.select("payout", ctx.params["account_id"])
+    return [each for each in payouts if each["payout_destination_id"] == destination]
+
+
 faults["beneficiary.destinations"] |= {
     "A change saves the destinations with the beneficiary as they were when it was read.": of(
         SavesOldDestinations, operations=("updateBeneficiary", "disableBeneficiary")
@@ -136,6 +141,13 @@ faults["beneficiary.destinations"] |= {
             "twice": lambda self, usual, *_: usual() + usual()[:1],
             "defaults": lambda self, usual, *_: [item for item in usual() if item["is_default"]],
         },
+    ),
+    "payout_destinations is joined with payouts: a destination is there once for each payout to it.": seam(
+        "destinations",
+        lambda self, usual, ctx, record: [
+            shown for shown in usual() for _ in _payouts_to(ctx, shown["id"]) or (shown,)
+        ],
+        operations=("getBeneficiary",),
     ),
     "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
         "destinations",

@@ -22,6 +22,8 @@ CHANGED = (
     # A server that accepts a prefix accepts this one; decoders of hexadecimal refuse half a byte.
     "last byte left out",
     "one byte more",
+    # Some leave out half a byte at the end.
+    "one digit more",
     # What a lenient decoder of hexadecimal reads as digits, or leaves out.
     "letters for digits",
     "a space between digits",

@@ -270,6 +270,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("last byte left out", "leaves out the last byte of the signature", write=lambda digest: digest.hex()[:-2]),
     Mistake("second half left out", "leaves out the second half of the signature", write=lambda digest: digest.hex()[:32]),
     Mistake("one byte more", "writes the digits 00 behind the signature", write=lambda digest: digest.hex() + "00"),
+    Mistake("one digit more", "writes a digit 0 behind the signature", write=lambda digest: digest.hex() + "0"),
     Mistake("a space between digits", "writes a space in the middle of the signature", write=lambda digest: digest.hex(" ", 16)),
     Mistake("letters for digits", "writes the letters g to p in the place of the digits 0 to 9 of the signature", write=lambda digest: digest.hex().translate(_LETTERS)),
     Mistake("two signatures", "writes another signature behind the right one, after a comma", write=lambda digest: f"{digest.hex()}, {'0' * 64}"),

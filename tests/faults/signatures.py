@@ -257,6 +257,9 @@ COMPARISONS = {
     "more bytes behind": lambda expected, presented: (
         bool(re.fullmatch("(?:[0-9a-f]{2})+", presented)) and presented.startswith(expected)
     ),
+    "half a byte behind": lambda expected, presented: (
+        bool(re.fullmatch("[0-9a-f]{64,65}", presented)) and presented[:64] == expected
+    ),
     "more behind": lambda expected, presented: presented.startswith(expected),
     "first of several": lambda expected, presented: presented.split(",")[0].strip() == expected,
     "any of several": lambda expected, presented: expected in presented.replace(" ", "").split(","),

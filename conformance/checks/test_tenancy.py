@@ -6,6 +6,7 @@ stay as they were, and no refusal may show anything of another organization."""
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from conformance.world.calls import call, parameters
 from conformance.world.case import Case
 from conformance.world.corpora.ids import INHERITED
 from conformance.world.lane import Fixture
-from conformance.world.purposes import SIBLING_TENANT, TENANT, Purpose
+from conformance.world.purposes import PAYOUTS, SIBLING_TENANT, TENANT, Purpose, names_account
 from conformance.world.shapes import accepted_body, accepts
 
 PARENT, UNKNOWN_PARENT, MISSING = "tenancy.foreign-parent", "tenancy.unknown-parent", "tenancy.missing-child"
@@ -38,6 +39,9 @@ _TENANTS: Mapping[str, tuple[Purpose, str, Mapping[str, str]]] = {
     "sibling": (SIBLING_TENANT, "primary", {SIBLING: "own"}),
     "cousin": (TENANT, "cousin", {COUSIN: "own"}),
     "foreign": (TENANT, "secondary", {FOREIGN: "own"}),
+    "stranger": (TENANT, "secondary", {FOREIGN: "funded"}),
+    # No request of a run has made it.
+    "funded": (PAYOUTS, "primary", {}),
 }
 
 
@@ -83,6 +87,10 @@ def _pays(operation: Operation) -> bool:
     return bool(operation.traits.moves_money)
 
 
+def _in_an_account(operation: Operation) -> bool:
+    return names_account(operation.id) and not operation.traits.draws_on_funds
+
+
 def _pairs(operation: Operation) -> bool:
     return bool(operation.traits.unique_pair)
 
@@ -97,6 +105,13 @@ ROWS: Mapping[str, Sequence[ForeignPath]] = {
             "another organization's account, which has that wallet", FOREIGN, body="taken", where=_pairs
         ),
         ForeignPath("the first organization's path for the second", FOREIGN, FOREIGN, "foreign", "other"),
+        ForeignPath(
+            "the first organization's account with funds, for the second",
+            FOREIGN,
+            UNKNOWN,
+            "stranger",
+            where=_in_an_account,
+        ),
     ),
     UNKNOWN_PARENT: (
         ForeignPath("an unknown parent", UNKNOWN),
@@ -141,8 +156,10 @@ _OTHER = {
 
 def _cases(engine: Engine, rule: str, row: ForeignPath) -> Iterator[Case]:
     """Yields the request of a row, if the target has its owners, and that with the body {}."""
-    owners = {row.top, row.rest}
-    if COUSIN in owners and engine.at.target.primary.other_customer_id is None:
+    owners, primary = {row.top, row.rest}, engine.at.target.primary
+    if row.caller == "stranger" and primary.funded_account_id is None:
+        return
+    if COUSIN in owners and primary.other_customer_id is None:
         return
     if (FOREIGN in owners and engine.at.target.secondary is None) or not row.where(engine.at.operation):
         return
@@ -236,8 +253,12 @@ def judge_rows(at: Check, rule: str, *watched: str) -> None:
         leaks=between_organizations(at),
         what="requests for resources of others",
     )
-    if reads and answers[-1].refused:
-        _judge_owner(at, answers[-1])
+    if reads:
+        # Of a resource that is there.
+        known = [UNKNOWN not in dict(step.case.path).values() for step in steps]
+        *_, last = itertools.compress(answers, known)
+        if last.refused:
+            _judge_owner(at, last)
 
 
 def _after_owners(at: Check, steps: Sequence[Step]) -> Iterator[Step]:
@@ -266,7 +287,8 @@ def _judge_owner(at: Check, refusal: Exchange) -> None:
 @check(PARENT, LEAK, UNTOUCHED)
 def test_foreign_parent(at: Check) -> None:
     """Another organization's customer or account is answered with 403, whatever follows it in the path, in
-    both directions; the refusal shows nothing of its resources and changes none."""
+    both directions, also the account of the target file; the refusal shows nothing of its resources and
+    changes none."""
     if at.operation.traits.subset_of:
         # Before the snapshots, as it may move `updated`.
         request = account(at, "own").call(at.operation.id, {})

@@ -46,6 +46,9 @@ def _own_payee(ctx: Context) -> bool:
 
 READS = OPERATION_SETS["read"]
 
+#: Operations whose path begins with an account.
+IN_ACCOUNTS = [name for name, operation in OPERATIONS.items() if operation.path_parameters[0] == "account_id"]
+
 
 class CachedByAddress(Faulty):
     """What was once read at an address is shown to whoever asks for it next."""
@@ -230,6 +233,11 @@ def _take_ids_of_the_query(self: Any, ctx: Context) -> None:
 
 
 faults["tenancy.foreign-parent"] |= {
+    "An account that was there before any was created by a request is everybody's.": serving(
+        lambda self, ctx, kind, record, *_: kind == "account" and ctx.store.balances(record["id"]),
+        "on_foreign_parent",
+        operations=IN_ACCOUNTS,
+    ),
     "One of two organizations may use the other's customers and accounts.": serving(
         lambda self, ctx, *_: caller_is(ctx, self.value), "on_foreign_parent", each=("first", "second")
     ),

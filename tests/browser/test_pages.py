@@ -102,6 +102,7 @@ def test_report(open_page: Open, report: str, width: int, scheme: str) -> None:
     page = open_page(f"{report}#list.walk@listWallets", width, scheme)
     assert page.locator("[id='list.walk@listWallets']").is_visible()
     assert "does not conform" in page.locator("#verdict-heading").inner_text()
+    assert all(heading.is_visible() for heading in page.locator("table.numbers th").all())
     page.evaluate("() => document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert "<img src=x" in page.locator("details.cause").first.inner_text()
     assert page.evaluate("window.ran") is None and page.locator("img").count() == 0

@@ -27,6 +27,7 @@ from conformance.world.lane import Lane
 from conformance.world.purposes import PAYOUTS
 from conformance.world.samples import Samples
 from tests.faults.refusals import asked
+from tests.support.balances import change_balances
 from tests.support.runs import run_on
 from tests.variants.choice import compose, times
 from tests.variants.demands import DailyLimit
@@ -61,10 +62,7 @@ class PaysInvalidKeys(AlwaysTheSame):
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if refusal.kind == "invalid_idempotency_key":
-            account = ctx.params["account_id"]
-            for balance in ctx.store.balances(account):
-                left = EXACT.subtract(Decimal(balance.available), asked(ctx) + Decimal("0.40"))
-                ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
+            change_balances(ctx, ctx.params["account_id"], available=-asked(ctx) - Decimal("0.40"))
 
 
 class ChargesRefusals(AlwaysTheSame):
@@ -73,10 +71,7 @@ class ChargesRefusals(AlwaysTheSame):
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if ctx.operation == "createPayout":
-            account = ctx.params["account_id"]
-            for balance in ctx.store.balances(account):
-                left = EXACT.subtract(Decimal(balance.available), Decimal("9.37"))
-                ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
+            change_balances(ctx, ctx.params["account_id"], available=Decimal("-9.37"))
 
 
 def judged(lane: Lane, name: str, operation: str = "createPayout", rule: str = UNTOUCHED) -> Cell:
@@ -143,9 +138,8 @@ class Deposits(Behaviour):
     """Another client deposits an amount at every second read of balances."""
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        for balance in ctx.store.balances(record["id"]) if times(self, "looks") % 2 else ():
-            more = EXACT.add(Decimal(balance.available), Decimal("1.37"))
-            ctx.store.set_balance(record["id"], balance._replace(available=format(more, "f")))
+        if times(self, "looks") % 2:
+            change_balances(ctx, record["id"], available=Decimal("1.37"))
         return super().balances(ctx, record)
 
 
@@ -245,20 +239,12 @@ def test_a_disturbed_round_is_repeated_after_a_wait() -> None:
 # ---------------------------------------------------------------------- effects among what others pay
 
 
-def take(ctx: Context) -> None:
-    """Takes the amount of a payout from each balance of its account."""
-    account = ctx.params["account_id"]
-    for balance in ctx.store.balances(account):
-        left = EXACT.subtract(Decimal(balance.available), asked(ctx))
-        ctx.store.set_balance(account, balance._replace(available=format(left, "f")))
-
-
 class PaysAgain(Behaviour):
     """A repeated key pays again, and is answered by the original response."""
 
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
         if ctx.operation == "createPayout":
-            take(ctx)
+            change_balances(ctx, ctx.params["account_id"], available=-asked(ctx))
         return super().replayed(ctx, answer)
 
 
@@ -267,7 +253,7 @@ class TakesWhatItRefuses(Behaviour):
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if refusal.kind == "invalid_idempotency_key" and ctx.operation == "createPayout":
-            take(ctx)
+            change_balances(ctx, ctx.params["account_id"], available=-asked(ctx))
 
 
 #: Check and rule, and a server that breaks it.
@@ -348,9 +334,7 @@ class PaysTheSame(Behaviour):
             self._funded = self.parent(ctx)["id"]
         elif self.left:
             self.left -= 1
-            for balance in ctx.store.balances(self._funded):
-                pending = EXACT.add(Decimal(balance.pending_payout), asked(ctx))
-                ctx.store.set_balance(self._funded, balance._replace(pending_payout=format(pending, "f")))
+            change_balances(ctx, self._funded, pending_payout=asked(ctx))
 
 
 @pytest.mark.parametrize(("payments", "verdict"), [(1, Verdict.PASSED), (2, Verdict.FAILED)])
@@ -370,10 +354,7 @@ class FeesInEuros(Behaviour):
 
     def reserve_funds(self, ctx: Context) -> None:
         super().reserve_funds(ctx)
-        for balance in ctx.store.balances(self.parent(ctx)["id"]):
-            if balance.currency == "EUR":
-                left = EXACT.subtract(Decimal(balance.available), Decimal("0.35"))
-                ctx.store.set_balance(self.parent(ctx)["id"], balance._replace(available=format(left, "f")))
+        change_balances(ctx, self.parent(ctx)["id"], lambda code: code == "EUR", available=Decimal("-0.35"))
 
 
 class FromDollarsToo(Behaviour):

@@ -22,6 +22,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.faults.catalogue import load
+from tests.support.balances import change_balances
 from tests.support.in_process import InProcessTransport
 from tests.support.runs import judged as judged_by_all
 from tests.support.runs import run_on
@@ -161,11 +162,8 @@ class ShareTaken(FeesTaken):
     def reserve_funds(self, ctx: Context) -> None:
         self.fee = (Decimal(str(ctx.values["amount"])) / 100).quantize(Decimal("0.01"))
         super().reserve_funds(ctx)
-        account = self.parent(ctx)["id"]
-        for balance in ctx.store.balances(account):
-            if balance.currency == ctx.values.get("currency"):
-                pending = format(Decimal(balance.pending_payout) + self.fee, "f")
-                ctx.store.set_balance(account, balance._replace(pending_payout=pending))
+        own = ctx.values.get("currency")
+        change_balances(ctx, self.parent(ctx)["id"], lambda code: code == own, pending_payout=self.fee)
 
 
 @pytest.mark.parametrize("check", COUNTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,25 @@ from tests.support.overrides import with_header
 from .catalogue import Only, faults
 from .harness import NO_ANSWER
 from .rows import MISSING, each_of, refusing, shown_as, succeeded, together, turn, where
-from .signatures import body_forms
+
+
+def body_forms(ctx: Context) -> dict[str, bytes]:
+    """Returns equivalent forms of the body by name; none if it is not JSON."""
+    body = ctx.request.body
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return {}
+    return {
+        "compact": json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(),
+        "spaced": json.dumps(document, ensure_ascii=False).encode(),
+        "sorted": json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
+        "sorted and spaced": json.dumps(document, ensure_ascii=False, sort_keys=True).encode(),
+        "escaped": json.dumps(document, separators=(",", ":")).encode(),
+        "indented": json.dumps(document, ensure_ascii=False, indent=2).encode(),
+        "stripped": body.strip(),
+        "empty": b"",
+    }
 
 
 def _narrow(body: bytes) -> bytes:

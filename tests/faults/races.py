@@ -13,8 +13,8 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import RECORD_KINDS
-from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Answer
+from tests.support.balances import change_balances
 from tests.support.overrides import nonce_claimed
 
 from .catalogue import Call, Faulty, Row, faults, seam, seams
@@ -185,9 +185,9 @@ faults["idempotency.race"] |= {
 
 
 def _overwrite(self: Any, ctx: Context) -> None:
-    balances = ctx.store.balances(self.parent(ctx)["id"])
+    before = ctx.store.balances(self.parent(ctx)["id"])
     pause()
-    for balance in balances:
+    for balance in before:
         ctx.store.set_balance(self.parent(ctx)["id"], balance)
 
 
@@ -230,13 +230,14 @@ faults["payout.race"] |= {
 
 def _take(self: Any, usual: Any, ctx: Context) -> None:
     """Takes the amount of a payout in its currency, and in those for which `value` is true."""
-    account, amount = self.parent(ctx)["id"], Decimal(str(ctx.values["amount"]))
-    for balance in ctx.store.balances(account):
-        if balance.currency == ctx.values["currency"] or self.value(balance.currency):
-            left = EXACT.subtract(Decimal(balance.available), amount)
-            pending = EXACT.add(Decimal(balance.pending_payout), amount)
-            changed = balance._replace(available=format(left, "f"), pending_payout=format(pending, "f"))
-            ctx.store.set_balance(account, changed)
+    amount = Decimal(str(ctx.values["amount"]))
+    change_balances(
+        ctx,
+        self.parent(ctx)["id"],
+        lambda code: code == ctx.values["currency"] or self.value(code),
+        available=amount.copy_negate(),
+        pending_payout=amount,
+    )
 
 
 faults["payout.one-currency"] |= {
@@ -257,18 +258,12 @@ faults["payout.one-currency"] |= {
     ),
     "A payout is added to what is pending in every currency.": after(
         "reserve_funds",
-        lambda self, ctx: [
-            ctx.store.set_balance(
-                self.parent(ctx)["id"],
-                balance._replace(
-                    pending_payout=format(
-                        EXACT.add(Decimal(balance.pending_payout), Decimal(ctx.values["amount"])), "f"
-                    )
-                ),
-            )
-            for balance in ctx.store.balances(self.parent(ctx)["id"])
-            if balance.currency != ctx.values["currency"]
-        ],
+        lambda self, ctx: change_balances(
+            ctx,
+            self.parent(ctx)["id"],
+            lambda code: code != ctx.values["currency"],
+            pending_payout=Decimal(ctx.values["amount"]),
+        ),
     ),
 }
 

@@ -12,9 +12,10 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import RECORD_KINDS
-from conformance.reference.seams.validation import EXACT, FIELDS
+from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Balance
 from tests.specification import HIDDEN
+from tests.support.balances import change_balances
 
 from .authentication import first_organization
 from .bodies import instead, valid
@@ -118,17 +119,6 @@ def _credit(self: Any, ctx: Context, *_: Any) -> None:
 
 #: What a refused payout costs.
 _CHARGE = Decimal("9.37")
-
-
-def _move(ctx: Context, **amounts: Decimal) -> None:
-    """Adds amounts to members of the balances of an account."""
-    account = ctx.params["account_id"]
-    for balance in ctx.store.balances(account):
-        sums: dict[str, Any] = {
-            name: format(EXACT.add(Decimal(getattr(balance, name)), more), "f")
-            for name, more in amounts.items()
-        }
-        ctx.store.set_balance(account, balance._replace(**sums))
 
 
 def _store_address(self: Any, ctx: Context, *_: Any) -> None:
@@ -294,13 +284,13 @@ faults[RULE] |= {
     ),
     "A payout beyond the funds is refused, and stays in the sum of what is pending.": when(
         "insufficient_funds",
-        lambda self, ctx, *_: _move(ctx, pending_payout=asked(ctx)),
+        lambda self, ctx, *_: change_balances(ctx, ctx.params["account_id"], pending_payout=asked(ctx)),
         "createPayout",
         base=AsksForFunds,
     ),
     "A payout to an unknown payee is refused, at a charge that is the same for any amount.": when(
         "payout_beneficiary payout_destination",
-        lambda self, ctx, *_: _move(ctx, available=-_CHARGE),
+        lambda self, ctx, *_: change_balances(ctx, ctx.params["account_id"], available=-_CHARGE),
         "createPayout",
     ),
     "A payout to a destination elsewhere is refused, but that becomes a default, or is none any more.": when(

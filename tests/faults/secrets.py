@@ -123,8 +123,7 @@ def _of(ctx: Context, record: Record, what: str) -> Any:
     """Returns something that only the owner knows, from the resource or from its children."""
     if what != "name":
         return {**record}
-    own = next((record[name] for name in ("name", "display_name", "label") if record.get(name)), None)
-    if own:
+    if own := next((record[name] for name in ("name", "display_name", "label") if record.get(name)), None):
         return own
     sql = "SELECT json_extract(document, '$.name') FROM resources WHERE parent = ?"
     return [row[0] for row in ctx.store.query(sql, record["id"])][:20]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import json
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -371,25 +370,6 @@ faults["auth.signature"] |= {
         ),
     ),
 }
-
-
-def body_forms(ctx: Context) -> dict[str, bytes]:
-    """Returns equivalent forms of the body by name; none if it is not JSON."""
-    body = ctx.request.body
-    try:
-        document = json.loads(body)
-    except ValueError:
-        return {}
-    return {
-        "compact": json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(),
-        "spaced": json.dumps(document, ensure_ascii=False).encode(),
-        "sorted": json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
-        "sorted and spaced": json.dumps(document, ensure_ascii=False, sort_keys=True).encode(),
-        "escaped": json.dumps(document, separators=(",", ":")).encode(),
-        "indented": json.dumps(document, ensure_ascii=False, indent=2).encode(),
-        "stripped": body.strip(),
-        "empty": b"",
-    }
 
 
 faults["auth.no-separators"] |= {

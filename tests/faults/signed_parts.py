@@ -17,9 +17,9 @@ from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 
 from .catalogue import Call, Only, Row, faults, kind, seam, seams
-from .http import chunked
+from .http import body_forms, chunked
 from .rows import passing, skipping, where
-from .signatures import also_signed, body_forms, string, taking
+from .signatures import also_signed, string, taking
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

@@ -12,7 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES
 from conformance.reference.context import Context
 from conformance.reference.seams.resources import RECORD_KINDS
-from conformance.reference.seams.validation import EXACT
+from tests.support.balances import change_balances
 from tests.support.overrides import Usual
 
 from .choice import choice, demand, other, stated, varied
@@ -121,10 +121,8 @@ class FeesTaken(Behaviour):
 
     def reserve_funds(self, ctx: Context) -> None:
         super().reserve_funds(ctx)
-        for balance in ctx.store.balances(self.parent(ctx)["id"]):
-            if balance.currency == ctx.values.get("currency"):
-                left = format(EXACT.subtract(Decimal(balance.available), self.fee), "f")
-                ctx.store.set_balance(self.parent(ctx)["id"], balance._replace(available=left))
+        own = ctx.values.get("currency")
+        change_balances(ctx, self.parent(ctx)["id"], lambda code: code == own, available=-self.fee)
 
 
 @choice(seam="reserve_funds")

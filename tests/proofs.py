@@ -35,7 +35,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "each-kind": (
         False,
         "faults: each kind on one operation; of a mistake that is repeated in fields, one for each field of "
-        "each operation, and each way in one of them",
+        "each operation, or of what operators make for each field, and each way in one of them",
     ),
     "but-tested": (False, "faults: without those that the self-tests catch"),
     "checks": (

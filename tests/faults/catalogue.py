@@ -130,10 +130,10 @@ class Fault(Program):
     @property
     def group(self) -> tuple[str, ...]:
         """Of what a sample has one: a kind; a field of an operation, of the kinds that repeat one mistake for
-        each field and way."""
-        field = self._field_and_way[0]
+        each field and way; a member, of what operators make of it."""
         if self.member:
-            return self.operation, field
+            return (self.member,)
+        field = self._field_and_way[0]
         return (self.rule, self.operation, self.sentence, field) if self.by_field else (self.rule, self.name)
 
     @property

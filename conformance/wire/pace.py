@@ -66,7 +66,7 @@ class Pace:
     ) -> None:
         #: The number of lanes, and the most that there were.
         self.lanes = self.most = lanes or FIRST
-        self._fixed, self._learns = lanes is not None, learns
+        self._fixed, self._learns, self._bound = lanes is not None, learns, MOST
         # Looked up late, as tests replace it.
         self._clock, self._processor = clock or (lambda: time.monotonic()), processor
         self._change = threading.Condition()
@@ -104,6 +104,13 @@ class Pace:
         """Limits the rate of requests; 0 is no limit."""
         self._allowed = requests_per_second
         self.overall = Limit(requests_per_second, allowed=requests_per_second or math.inf)
+
+    def stay(self) -> None:
+        """Adds no more lanes, as the server refuses the accounts that they would work in."""
+        with self._change:
+            if self._bound == MOST:
+                self._bound = self.lanes
+                self.reason = "the server refused accounts for more"
 
     # ------------------------------------------------------------------ sending
 
@@ -251,10 +258,10 @@ class Pace:
             later < SOON
             and not worse
             and share < BUSY
-            and number < min(MOST, self.at_once)
+            and number < min(self._bound, self.at_once)
             and self._unlimited
         ):
-            self.lanes = min(MOST, number * 2 if self._doubling else number + 1)
+            self.lanes = min(self._bound, number * 2 if self._doubling else number + 1)
             self.most = max(self.most, self.lanes)
             self.reason = "the most that a run has" if self.lanes == MOST else self.reason
         elif share >= BUSY:

@@ -61,7 +61,7 @@ class Lane(Sender):
                 business=purpose.business or (purpose.marked and owner == "secondary"),
                 vacant=not purpose.marked,
                 beside_wallets=wallets,
-                shared=not fresh,
+                purpose=None if fresh else purpose,
                 anywhere=names_account(only),
             )
         if fresh:
@@ -93,11 +93,12 @@ class Fixture:
         business: bool = False,
         vacant: bool = False,
         beside_wallets: bool = False,
-        shared: bool = False,
+        purpose: Purpose | None = None,
         anywhere: bool = False,
     ) -> None:
         self.lane = lane
-        self._vacant, self._beside_wallets, self._shared = vacant, beside_wallets, shared
+        self._vacant, self._beside_wallets = vacant, beside_wallets
+        self._purpose, self._anywhere = purpose, anywhere
         self._business = business
         self._restyle = restyle
         self.client = lane.client(organization)
@@ -122,22 +123,30 @@ class Fixture:
     @once
     def account(self) -> Exchange:
         """The exchange that created the account: of one that a check left if it may be `vacant`, or where the
-        server refuses to create one, which may be for their number. Those with wallets come first but for a
-        `shared` one, in which checks may create wallets."""
+        server refuses to create one, which may be for their number: then also one that serves its users for
+        another purpose. Those with wallets come first but for one that checks share, in which they may create
+        wallets."""
         vacant, create = self.lane.common.vacant, "createAccount"
         openings = [call(create, {"customer_id": each}, self.body(create)) for each in self._customers]
         places = [(self.client.organization.name, opening.path) for opening in openings]
 
-        wallets = self._beside_wallets
-        opened = vacant.take(places, beside_wallets=wallets and not self._shared) if self._vacant else None
+        wallets, purpose = self._beside_wallets, self._purpose
+        user = self.lane.common if purpose is not None and purpose.common else self.lane
+        opened = vacant.take(places, beside_wallets=wallets and purpose is None) if self._vacant else None
         while opened is None:
             try:
                 opened = self.lane.accept(self.client, openings[0], "an account to work in")
             except Inconclusive:
                 if len(openings) == 1 and (opened := vacant.take(places, beside_wallets=wallets)) is None:
-                    raise
+                    self.lane.budget.pace.stay()
+                    # In a new one for any operation, checks might do what others would see in theirs.
+                    named = purpose is not None or self._anywhere
+                    other = vacant.share(places, purpose, user, beside_wallets=wallets) if named else None
+                    if other is None:
+                        raise
+                    return other
                 openings.pop(0)
-        vacant.occupy(opened, shared=self._shared)
+        vacant.occupy(opened, purpose, user)
         return opened
 
     @property

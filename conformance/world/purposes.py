@@ -15,8 +15,10 @@ class Purpose:
     `funded`: payouts draw on it; the target's funded account, where it names one. `marked`: random markers
     are in all its free texts. `business`: its beneficiary is one, where the server accepts that.
     `beside_wallets`: where no new account can be had, one with wallets of earlier checks will do. `common`:
-    all lanes of a process share it, as no check looks for changes of what is in it. `operation`: only
-    requests of that operation are sent there, and decide whether wallets matter."""
+    all lanes of a process share it, as no check looks for changes of what is in it. `sibling`: it is no other
+    account of those that checks use. `spare`: no check makes wallets there, looks for them, or asks there
+    for what is a sibling's. `operation`: only requests of that operation are sent there, and decide whether
+    wallets matter."""
 
     name: str
     funded: bool = False
@@ -24,6 +26,8 @@ class Purpose:
     business: bool = False
     beside_wallets: bool = False
     common: bool = False
+    sibling: bool = False
+    spare: bool = False
     operation: str = ""
 
     def of(self, operation: str) -> Purpose:
@@ -37,7 +41,7 @@ SHARED = Purpose("shared", beside_wallets=True)
 PAYOUTS = Purpose("payouts", funded=True, common=True)
 #: Resources that other tenants ask for.
 TENANT = Purpose("tenant", marked=True, beside_wallets=True)
-SIBLING_TENANT = Purpose("sibling tenant", marked=True, business=True, beside_wallets=True)
+SIBLING_TENANT = Purpose("sibling tenant", marked=True, business=True, beside_wallets=True, sibling=True)
 #: Something to show for each read.
 POPULATED = Purpose("populated", beside_wallets=True, common=True)
 #: Any number of resources, which no check changes.
@@ -47,10 +51,10 @@ LISTS = Purpose("lists", common=True)
 #: Bodies that a server may accept or refuse.
 HOSTILE = Purpose("hostile", beside_wallets=True)
 #: Bodies that must be refused, and those of wallets: no wallet is there.
-INVALID_BODIES = Purpose("invalid bodies", beside_wallets=True)
+INVALID_BODIES = Purpose("invalid bodies", beside_wallets=True, spare=True)
 WITHOUT_WALLETS = Purpose("invalid bodies, without wallets")
 #: Requests that pass authentication, and those that must fail it where the operation has not succeeded.
-AUTHENTICATION = Purpose("authentication", beside_wallets=True)
+AUTHENTICATION = Purpose("authentication", beside_wallets=True, spare=True)
 UNTOUCHED = Purpose("authentication, untouched")
 
 

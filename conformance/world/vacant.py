@@ -1,9 +1,11 @@
-"""Accounts that checks have created and left empty, for those that need one of their own, and those in which
-checks have left wallets only, for those to which wallets do not matter."""
+"""Accounts that checks have created and left empty, for those that need one of their own, those in which
+checks have left wallets only, for those to which wallets do not matter, and those in which lanes work, for
+where the server refuses another one."""
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -11,6 +13,7 @@ from conformance.contract.operations import request_problems
 from conformance.contract.traits import TRAITS
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.created_resources import CreatedResources
+from conformance.world.purposes import Purpose
 
 CREATE = "createAccount"
 
@@ -36,16 +39,47 @@ class VacantAccounts:
         self._shared: set[str] = set()
         #: Id -> the exchange that created an account which is in use, or was left.
         self._known: dict[str, Exchange] = {}
+        #: The exchanges that created accounts to which more purposes may come, each with its user, a lane or
+        #: all of them, and its purposes.
+        self._used: list[tuple[Exchange, object, set[Purpose]]] = []
+        self._sharing = threading.Lock()
 
     def known(self, organization: str, path: str) -> set[str]:
         """Returns the ids of a customer's accounts that are in use, or were left."""
         return {own for own, each in self._known.copy().items() if _place(each) == (organization, path)}
 
-    def occupy(self, exchange: Exchange, *, shared: bool = False) -> None:
-        """Notes that a check works in the account that an exchange created: a `shared` one is never left."""
+    def occupy(self, exchange: Exchange, purpose: Purpose | None = None, user: object = None) -> None:
+        """Notes that a check works in an account: one with a purpose is never left."""
         self._known[own := str(exchange.get("id"))] = exchange
-        if shared:
+        if purpose is not None:
             self._shared.add(own)
+            if purpose.beside_wallets:
+                self._used.append((exchange, user, {purpose}))
+
+    def share(
+        self, places: Sequence[Place], purpose: Purpose | None, user: object, *, beside_wallets: bool
+    ) -> Exchange | None:
+        """Returns the exchange that created an account of these places, as `take` does, to which one more
+        purpose comes: one of the same user. A check to which wallets matter, or a purpose that needs an
+        account beside those of others, gets one that can be spared, and then nobody else: where nobody makes
+        wallets, or looks for them, one of any user. None without such an account."""
+        usual = purpose is not None and purpose.beside_wallets and beside_wallets and not purpose.sibling
+        if beside_wallets if purpose is None else purpose.common and not purpose.beside_wallets:
+            # Nothing else may be there.
+            return None
+        with self._sharing:
+            for number, (opened, of, purposes) in enumerate(self._used):
+                fits = of is user if beside_wallets else not self._holds_wallets(opened)
+                if _place(opened) in places and fits and (usual or all(each.spare for each in purposes)):
+                    if purpose is not None and usual:
+                        purposes.add(purpose)
+                    else:
+                        del self._used[number]
+                    return opened
+        return None
+
+    def _holds_wallets(self, opened: Exchange) -> bool:
+        return bool(self._created.within.get(str(opened.get("id")), set()) & _UNIQUE)
 
     def leave(self, exchanges: Iterable[Exchange]) -> None:
         """Adds the accounts that exchanges of a check, which has ended, have created in the usual way, if no

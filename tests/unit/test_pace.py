@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from conformance.wire.limits import Limit
-from conformance.wire.pace import AT_LEAST, Pace
+from conformance.wire.pace import AT_LEAST, FIRST, Pace
 from tests.support import simulated_runs
 from tests.support.answers import Answer
 from tests.support.simulated_runs import (
@@ -140,6 +140,14 @@ def test_why_there_are_not_more_lanes() -> None:
     run = Simulation(SERVERS["slows down under load"](1))
     run.run()
     assert "more made answers later" in run.pace.described()[0]
+
+
+def test_there_are_no_more_lanes_than_accounts_to_work_in() -> None:
+    run, before = Simulation(Served(steady(0.15, 1))), Simulation(Served(steady(0.15, 1)))
+    run.pace.stay()
+    assert run.run() > before.run()
+    assert run.most == FIRST < before.most
+    assert run.pace.described() == ["Tests ran in at most 4 lanes; the server refused accounts for more."]
 
 
 def test_a_race_that_is_refused_shows_no_limit_of_its_operation() -> None:

@@ -11,10 +11,20 @@ from conformance.reference.serving.listener import served
 from conformance.target.file import build
 from conformance.wire.messages import Exchange
 from conformance.world import vacant as module
-from conformance.world.calls import identifier, renewed
+from conformance.world.calls import call, identifier, renewed
 from conformance.world.created_resources import CreatedResources
 from conformance.world.lane import Fixture, Lane
-from conformance.world.purposes import AUTHENTICATION, LISTS, SHARED, Purpose
+from conformance.world.purposes import (
+    AUTHENTICATION,
+    HOSTILE,
+    INVALID_BODIES,
+    LISTS,
+    SHARED,
+    SIBLING_TENANT,
+    TENANT,
+    WITHOUT_WALLETS,
+    Purpose,
+)
 from conformance.world.vacant import VacantAccounts
 from tests.support.runs import run_on
 from tests.variants.choice import compose
@@ -71,6 +81,39 @@ def test_whoever_asks_first_a_shared_account_is_of_the_same_kind(
     else:
         with pytest.raises(Inconclusive):
             _ = shared.account_id
+
+
+def test_where_accounts_are_refused_those_of_a_lane_serve_its_other_purposes() -> None:
+    """But what is a sibling of others, and what needs an account without wallets, is alone there."""
+    lane = run_on(compose(FewAccounts))
+    other, samples = Lane(lane.target, lane._transport, common=lane.common), []
+    for each, purpose in ((lane, SHARED), (lane, INVALID_BODIES), (other, INVALID_BODIES)):
+        samples.append(each.account(purpose).account_id)
+    shared, own, of_another = samples
+    assert len({*samples}) == 3
+    for owner in ("primary", "cousin"):
+        create = lane.account(owner=owner, fresh=True).body("createAccount")
+        customer = getattr(lane.target.primary, "customer_id" if owner == "primary" else "other_customer_id")
+        opening = call("createAccount", {"customer_id": customer}, create)
+        while lane.send(lane.client(), renewed(opening), "one more").succeeded:
+            pass
+    assert lane.account(HOSTILE).account_id == shared
+    assert lane.account(TENANT).account_id == shared
+    assert lane.account(SIBLING_TENANT).account_id == own
+    assert lane.account(AUTHENTICATION).account_id == shared
+    # Nobody makes wallets, or looks for them, where another lane sends invalid bodies.
+    with pytest.raises(Inconclusive):
+        _ = lane.account(LISTS).account_id
+    assert lane.account(fresh=True, operation="createWallet").account_id == of_another
+    for place in (
+        lane.account(WITHOUT_WALLETS),
+        lane.account(fresh=True, operation="createVirtualAccount"),
+        lane.account(fresh=True),
+        other.account(SHARED),
+    ):
+        with pytest.raises(Inconclusive):
+            _ = place.account_id
+    assert lane.budget.pace.reason == "the server refused accounts for more"
 
 
 def test_a_session_of_a_load_run_takes_no_account_in_which_something_is() -> None:

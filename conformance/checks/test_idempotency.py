@@ -59,11 +59,19 @@ def test_replay(at: Check) -> None:
     effects.judge(REPLAY, "a repetition", sent, lambda: original.replay(REPLAY, again))
     at.send(original.another(), "another request with another key")
     what = "the same key and body a third time, after another request with another key"
-    original.replay(REPLAY, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
+    original.replay(REPLAY, what, headers=(*_OF_ANOTHER_CLIENT, ("X-Request-Id", new_key())))
     at.observe(DELAY, "how soon is a key replayed?", at.lane.lag.described(REPLAYS), *sent[1:2])
     if disabled:
         what = "a disabled beneficiary, after the same key and body came again"
         judge_members(at, REPLAY, _disabled(at, original, what), _DISABLED)
+
+
+#: Headers that say nothing about what is done.
+_OF_ANOTHER_CLIENT = (
+    ("Accept", "*/*;q=0.1"),
+    ("Accept-Language", "de-CH"),
+    ("User-Agent", "another-client/1.0"),
+)
 
 
 def _with_all_signs(body: Body) -> Body:

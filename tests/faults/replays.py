@@ -65,6 +65,8 @@ REPEATED = {
 #: Headers that affect neither the key nor the body; disabling has no body whose type to declare.
 _BESIDE = {
     "Accept": b"accept",
+    "Accept-Language": b"accept-language",
+    "User-Agent": b"user-agent",
     "X-Request-Id": b"x-request-id",
     "Content-Type": Only(b"content-type", FIELDS),
 }

@@ -28,6 +28,7 @@ FIRST, SPELLINGS = "auth.comes-first", "auth.other-spellings"
 _Form = tuple[str, Auth, str]
 
 _WRONG: _Form = ("with a wrong signature", Auth(mistake="other middle digit"), "auth.signature")
+_OLD: _Form = ("with a timestamp an hour old", Auth(timestamp_offset=-3600), "auth.timestamp-window")
 _BARE: _Form = ("without authentication headers", Auth(omit=signing.HEADERS), "auth.missing-header")
 
 
@@ -62,7 +63,7 @@ def test_authentication_comes_first(engine: AuthProbes) -> Iterator[Case | Step]
     if operation.is_post:
         yield _case(engine, _BARE, "without an idempotency key", key=None)
         key, body = first.idempotency_key, first.body
-        for form in (_WRONG, _BARE, _replayed(used)):
+        for form in (_WRONG, _BARE, _OLD, _replayed(used)):
             case = _case(there, form, "that repeats an idempotency key and its body", key=key, body=body)
             yield from there.steps([case])
         other = b"{}" if body is None else body + b" "

@@ -283,5 +283,10 @@ faults["auth.comes-first"] |= {
             for what, (look, steps, operations) in LOOKS.items()
             for step in steps.split()
         },
-    )
+    ),
+    "The timestamp of a request whose idempotency key was used is not looked at.": passing(
+        "timestamp_in_window",
+        lambda self, ctx, age: _as_the_caller(self, ctx, lambda ctx: bool(answered_key(self, ctx))),
+        operations=OPERATION_SETS["post"],
+    ),
 }

@@ -18,7 +18,6 @@ from conformance.world import samples
 from conformance.world.bodies import NAMES
 from conformance.world.calls import call, identifier, member
 from conformance.world.lane import Fixture
-from conformance.world.other_values import other_value
 from conformance.world.parts import abroad
 from conformance.world.purposes import CREATED
 from conformance.world.refused_samples import refusal_of_valid
@@ -33,7 +32,7 @@ class Beneficiary:
     """A beneficiary created for a check: the exchange that created it, and requests on it."""
 
     def __init__(self, at: Check, fixture: Fixture, body: Body | None = None) -> None:
-        self.at = at
+        self.at, self._fixture, self._moved = at, fixture, False
         # The default type is not judged here.
         body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
         self.created = fixture.create("createBeneficiary", body)
@@ -70,10 +69,12 @@ class Beneficiary:
         return self.at.until_accepted(calls, purpose)[-1]
 
     def move(self, purpose: str) -> Exchange:
-        """Updates its note and, where the server accepts that, its country_code."""
-        country = other_value("country_code", str(self.created.get("country_code")))
-        note = {"note": samples.marker()}
-        return self.patch_any([{**note, "country_code": country}, note], purpose)
+        """Updates as many of its fields as the server accepts, the next time back to what they were."""
+        first, self._moved = self.created.call.document, not self._moved
+        back, note = {**first, "note": samples.marker()}, {"note": samples.marker()}
+        tries = all_changed(self._fixture) if self._moved else [back]
+        country = abroad(first) if self._moved else first.get("country_code")
+        return self.patch_any([*tries, {**note, "country_code": country}, note], purpose)
 
     def disable(self, purpose: str) -> Exchange:
         return self.at.send(call("disableBeneficiary", self.ids), purpose)

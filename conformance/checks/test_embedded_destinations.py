@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any
 
-from conformance.checks.beneficiaries import Beneficiary
+from conformance.checks.beneficiaries import Beneficiary, judge_taken, shown_defaults
 from conformance.checks.check import Check, check
 from conformance.checks.members import judge_members, mismatches
 from conformance.checks.races import Rounds
 from conformance.contract.fields import documented, free_texts
 from conformance.contract.new_resources import stated
 from conformance.contract.traits import CHANGING
-from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show
+from conformance.judge.comparison import MOVING, alike, document, identifiers, normalized, objects, show
 from conformance.judge.hidden_numbers import mask_defect
 from conformance.judge.outcomes import Got, Unclear, memberless, unless_malformed
 from conformance.judge.verdicts import Inconclusive
@@ -51,11 +51,11 @@ MEANWHILE = 3
 _CHANGED = free_texts("createBeneficiary")
 
 
-@check(RULE, "read.equals-create")
+@check(RULE, "read.equals-create", "beneficiary.update")
 def test_destinations_of_a_beneficiary(at: Check) -> None:
     """A beneficiary shows none, one, then all of its destinations, more than fit on a page of a list, each as
     it was created, and none of another beneficiary; after another default, is_default as in their list. A
-    read shows the beneficiary itself as it was created."""
+    read shows the beneficiary itself as it was created, an update what it changes."""
     fixture = at.account(fresh=True)
     owner, other = Beneficiary(at, fixture), Beneficiary(at, fixture)
     foreign = _destination(at, fixture, other)
@@ -84,6 +84,9 @@ def test_destinations_of_a_beneficiary(at: Check) -> None:
         expected: dict[str, Any] = {MEMBER: [{"id": create.get("id")} for create in own]}
         shows_all = functools.partial(_shows, expected)
         answer = at.eventually(functools.partial(act, what), shows_all)
+        if at.operation.traits.subset_of and judge_taken(at, "beneficiary.update", owner, answer):
+            body = answer.call.document
+            judge_members(at, "beneficiary.update", answer, body, otherwise=normalized(body))
         if at.usable(RULE, answer) and answer.succeeded:
             # A create without an answer, or with a 5xx, may have taken effect.
             exact = all(each.succeeded or each.refused for each in at.exchanges if each.operation == CREATE)
@@ -101,20 +104,38 @@ def _shows(expected: dict[str, Any], answer: Exchange) -> bool:
 
 
 def _judge_defaults(at: Check, fixture: Fixture, owner: Beneficiary, act: Callable[[str], Exchange]) -> None:
-    """Judges that a beneficiary shows the defaults of its list of destinations after a change of these."""
+    """Judges that a beneficiary shows the defaults of its list of destinations after a change of these, and
+    that an update leaves the new default the only one."""
     what = "a beneficiary after another destination became its default"
     body = {**fixture.bank_account(), "is_default": True}
-    if not at.send(call(CREATE, owner.ids, body), "another default").succeeded:
+    if not (new := at.send(call(CREATE, owner.ids, body), "another default")).succeeded:
         return
     listing = call("listPayoutDestinations", owner.ids).with_query(query(1, MAX_SIZE))
+    default, purpose = [str(new.get("id"))], "the list of its destinations"
+
+    def is_default(answer: Exchange) -> bool:
+        return shown_defaults(answer) == default
+
+    # Where the list does not show it, another rule is broken.
+    alone = bool(at.operation.traits.changes) and is_default(
+        at.eventually(lambda: at.send(listing, purpose), is_default)
+    )
 
     def look() -> tuple[Exchange, Exchange]:
-        return act(what), at.send(listing, "the list of its destinations")
+        return act(what), at.send(listing, purpose)
 
-    answer, listed = at.eventually(look, lambda looks: all(map(exists, looks)) and not _other_default(*looks))
+    def agree(looks: tuple[Exchange, Exchange]) -> bool:
+        return all(map(exists, looks)) and not _other_default(*looks) and (not alone or is_default(looks[1]))
+
+    answer, listed = at.eventually(look, agree)
     if at.usable(RULE, answer) and at.usable(RULE, listed) and answer.succeeded and listed.succeeded:
         expected = f"{what}: is_default of each as in their list"
         at.expect(RULE, expected, _other_default(answer, listed), answer, listed, member=MEMBER)
+        if alone:
+            held = "" if is_default(listed) else ", ".join(shown_defaults(listed)) or "none"
+            at.expect(
+                RULE, f"{what}, and an update: that one alone is the default", held, listed, answer, new
+            )
 
 
 def _other_default(answer: Exchange, listing: Exchange) -> str:

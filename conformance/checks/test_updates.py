@@ -35,7 +35,7 @@ from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import call
 from conformance.world.lane import Fixture
 from conformance.world.parts import abroad
-from conformance.world.purposes import CREATED
+from conformance.world.purposes import CREATED, PAYOUTS
 from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import SHAPES, accepted_body, accepts
@@ -335,12 +335,14 @@ def _changes(at: Check, fixture: Fixture) -> Iterator[Change]:
                 "country_code": abroad(values),
             }
             yield Change(name, [{name: source[name]} for source in (near, values) if name in source], person)
-    fixture = at.account(CREATED)
+    # Where a payout to it finds funds.
+    fixture = at.lane.account(PAYOUTS)
     body = accepted_body(fixture, "createBeneficiary", shape)
     person, display_name = Beneficiary(at, fixture, body), f"Grace B. Hopper {samples.marker()}"
     several = {**new_values(fixture, "city"), "display_name": display_name}
     person.furnish(fixture)
     yield Change("several fields", [several], person)
+    fixture = at.account(CREATED)
     company = {"company_name": f"Compilers {samples.marker()}"}
     # A server may allow a business neither title nor middle name.
     several = {

@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from conformance.contract.fields import HIDDEN
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.world.bodies import bodies
 from conformance.world.lane import Fixture
+from conformance.world.other_values import other_value
 from conformance.world.samples import Body
 from conformance.world.text_turns import label_texts
 
@@ -54,11 +56,11 @@ _ROWS: Mapping[str, Mapping[int, str]] = {
     "createWallet": {0: "the longest label", 1: "a label with letters and signs"},
 }
 
-#: Create -> position of an element -> position of an earlier one, whose name or label it has: a list may know
-#: its elements by it.
+#: Create -> position of an element -> position of an earlier one, whose name or label it has, and the end of
+#: whose number: a list may know its elements by it.
 _NAMESAKES: Mapping[str, Mapping[int, int]] = {
     "createAccount": {2: 1},
-    "createPayoutDestination": {8: 2},
+    "createPayoutDestination": {8: 2, 9: 0},
     "createVirtualAccount": {11: 9},
     "createWallet": {2: 1},
 }
@@ -105,7 +107,13 @@ def _labelled(fixture: Fixture, create: str, plain: bool) -> Iterator[Element]:
         bodies = [*_of_row(fixture, create, kind, [each.kind for each in sequence].count(kind)), sample]
         earlier = None if plain else _NAMESAKES.get(create, {}).get(position)
         if earlier is not None and name in sequence[earlier].bodies[0]:
-            bodies = [{**bodies[0], name: sequence[earlier].bodies[0][name]}, *bodies]
+            theirs = sequence[earlier].bodies[0]
+            ends = {
+                part: other_value(part, theirs[part])
+                for part in HIDDEN
+                if part in theirs and part in bodies[0]
+            }
+            bodies = [{**bodies[0], **ends, name: theirs[name]}, *bodies]
         elif not kind and texts:
             kind, label = texts.pop(0)
             bodies = [{**sample, name: label}, sample]

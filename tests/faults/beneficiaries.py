@@ -104,6 +104,12 @@ class SavesOldDestinations(KeepsOneDocument):
         return [shown for shown in super().destinations(ctx, record) if shown["id"] in record.get("held", ())]
 
 
+def _end(shown: Record) -> str:
+    """Returns the last four characters of a destination's number, or its id without one."""
+    mask = shown["iban_masked"] or shown["wallet_address_masked"] or shown["id"]
+    return str(shown["account_number_last4"] or mask[-4:])
+
+
 def _payouts_to(ctx: Context, destination: str) -> list[Record]:
     payouts = ctx.store.select("payout", ctx.params["account_id"])
     return [each for each in payouts if each["payout_destination_id"] == destination]
@@ -152,6 +158,11 @@ faults["beneficiary.destinations"] |= {
     "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
         "destinations",
         lambda self, usual, ctx, *_: [shown for each in neighbours(ctx) for shown in usual(ctx, each)],
+    ),
+    "Destinations of which the number has the same end are there once, the last of them.": seam(
+        "destinations",
+        lambda self, usual, ctx, record: list({_end(shown): shown for shown in usual()}.values()),
+        operations=("getBeneficiary", "updateBeneficiary"),
     ),
     "A destination of a beneficiary shows no mask.": document.changes(
         each_of(inside("payout_destinations", "iban_masked wallet_address_masked"), [None])

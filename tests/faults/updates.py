@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.contract.fields import request_fields
+from conformance.reference.context import Context, Record
 from tests.specification import ADDRESS
 
 from .beneficiaries import (
@@ -36,6 +37,7 @@ from .rows import (
     third,
     where,
 )
+from .tenancy import AsksForFunds
 
 #: Fields of a beneficiary that may be null.
 _OPTIONAL = [
@@ -48,6 +50,24 @@ def _but(*names: str) -> list[str]:
     return [field for field in fields_of_beneficiary() if field not in names]
 
 
+def _held(ctx: Context, record: Record) -> list[Record]:
+    """Returns the destinations of a beneficiary, the oldest first."""
+    return ctx.store.select("payout_destination", record["id"])
+
+
+def _holds(ctx: Context, record: Record, member: str, value: Any) -> bool:
+    """Returns True if a beneficiary has a destination with this value of a member."""
+    return value in [each.get(member) for each in _held(ctx, record)]
+
+
+#: Kind of beneficiary, by its destinations -> its test.
+HOLDERS: dict[str, Call] = {
+    "of one that has a default destination": lambda self, ctx, record, *_: _holds(
+        ctx, record, "is_default", True
+    ),
+    "of one that has a wallet": lambda self, ctx, record, *_: _holds(ctx, record, "type", "wallet"),
+}
+
 #: Kind of PATCH, or of beneficiary -> its test, which may name a field.
 WHERE: dict[str, Call] = {
     "always": always,
@@ -55,6 +75,7 @@ WHERE: dict[str, Call] = {
     "among several": lambda self, ctx, *_: len(ctx.values) > 1,
     "where it was null": lambda self, ctx, record, field: record.get(field) is None,
     **BENEFICIARIES,
+    **HOLDERS,
 }
 
 
@@ -122,8 +143,16 @@ faults["beneficiary.update"] |= {
             # No check names the others in a PATCH of one.
             "of a disabled one": _but("beneficiary_type"),
             "of a business": _but("country_code"),
-            "of one that has destinations": "last_name",
+            "of one that has destinations": fields_of_beneficiary(),
+            "of one that has a default destination": ["phone", "country_code"],
+            "of one that has a wallet": ["email", "country_code"],
         },
+    ),
+    "A PATCH of last_name is lost once the beneficiary was paid, for which the payer needs funds.": adding(
+        "patched",
+        lambda self, ctx, record: {"last_name": record["last_name"]},
+        BENEFICIARIES["of one that was paid"],
+        base=AsksForFunds,
     ),
     "A PATCH of this field empties company_name.": patching(
         {"company_name": None},
@@ -221,6 +250,7 @@ faults["beneficiary.update"] |= {
         None,
         each={
             **{kind: BENEFICIARIES[kind] for kind in [*BENEFICIARIES][1:]},
+            **HOLDERS,
             "of one that becomes a business and has a company_name": lambda self, ctx, *_: says(
                 ctx.values, "beneficiary_type=business, no company_name"
             ),
@@ -299,6 +329,21 @@ for rule in ("beneficiary.update", "beneficiary.disable"):
             everywhere=True,
         )
     }
+
+faults["beneficiary.destinations"] |= {
+    "A PATCH makes the first of the destinations the default as well.": after(
+        "update_beneficiary",
+        lambda self, ctx: store(ctx, {"is_default": True}, _held(ctx, ctx.beneficiary)[:1]),
+        operations=("updateBeneficiary",),
+    ),
+    "A PATCH of this field labels the destinations with it.": after(
+        "update_beneficiary",
+        lambda self, ctx: store(ctx, {"label": ctx.values[self.value]}, _held(ctx, ctx.beneficiary)),
+        lambda self, ctx: ctx.values.get(self.value),
+        each=("display_name", "email", "company_name", "note"),
+        operations=("updateBeneficiary",),
+    ),
+}
 
 # ---------------------------------------------------------------------- other rules of updates
 

@@ -8,6 +8,7 @@ from conformance._text import as_json, count
 from conformance.contract import signing
 from conformance.contract.fields import request_fields
 from conformance.contract.needs import UNBUILT, waiting
+from conformance.contract.new_resources import initial_state
 from conformance.contract.operations import error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
@@ -387,12 +388,12 @@ def _no_plain_integer(exchange: Exchange) -> str:
 
 
 def _not_initial(exchange: Exchange) -> str:
-    """The first member of a new resource that is not in its initial state; "" without one, or if the request
-    has undocumented members (create.server-owned)."""
-    operation = str(exchange.operation)
-    if not sent_document(exchange.call).keys() <= {field.name for field in request_fields(operation)}:
+    """The first member of a new resource that is not in its initial state, stated defaults included; ""
+    without one, or if the request has undocumented members (create.server-owned)."""
+    operation, body = str(exchange.operation), sent_document(exchange.call)
+    if not body.keys() <= {field.name for field in request_fields(operation)}:
         return ""
-    for name, initial in TRAITS[operation].initial.items():
+    for name, initial in initial_state(operation, body).items():
         if not same(value := exchange.get(name), initial):
             return f"{name} {show(value)}"
     return ""

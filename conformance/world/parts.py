@@ -108,7 +108,9 @@ def savings(fixture: Fixture) -> list[Body]:
     body = fixture.body("createPayoutDestination")
     savings = {**body, "account_type": "savings"}
     elsewhere = {**savings, "routing_number": "011401533"}
-    return [{**elsewhere, "swift_code": "BOFAUS3N"}, elsewhere, savings] if "account_type" in body else []
+    # The country of a bank's head office is not that of the account.
+    codes = [{**elsewhere, "swift_code": code} for code in ("BARCGB22", "BOFAUS3N")]
+    return [*codes, elsewhere, savings] if "account_type" in body else []
 
 
 def wallet(fixture: Fixture) -> list[Body]:

@@ -82,6 +82,12 @@ CONFUSIONS: dict[str, dict[str, Callable[..., Fields]]] = {
         "the country is that of the currency": _by(
             "country", {"USD": "US", "EUR": "DE", "GBP": "GB", "MXN": "MX"}, "currency"
         ),
+        "the country is that of the IBAN": lambda self, ctx, fields: (
+            {"country": str(fields["iban"])[:2].upper()} if fields.get("iban") else {}
+        ),
+        "the country is that of the SWIFT code": lambda self, ctx, fields: (
+            {"country": str(fields["swift_code"])[4:6]} if fields.get("swift_code") else {}
+        ),
         "the country of a wallet is that of its beneficiary": lambda self, ctx, fields: (
             {"country": ctx.beneficiary["country_code"]} if fields["type"] == "wallet" else {}
         ),

@@ -372,6 +372,17 @@ faults["create.initial-state"] |= {
     "A payout to the default destination is approved as soon as it is made.": _status(
         "pending", lambda self, ctx: says(paid_to(ctx), "is_default=True"), *_PAYOUT
     ),
+    "The first destination of some beneficiaries is their default, though not sent as such.": adding(
+        "kept_fields",
+        {"is_default": True},
+        lambda self, ctx: (
+            says(ctx.body, "no is_default")
+            and says(ctx.beneficiary, f"beneficiary_type={self.value}")
+            and not ctx.store.select("payout_destination", ctx.beneficiary["id"])
+        ),
+        operations=("createPayoutDestination",),
+        each=("individual", "business"),
+    ),
     "A new resource is inactive in one kind of request.": _status(
         "inactive", lambda self, ctx: asks(ctx, self.value), *OTHERS, each=OTHERS.__getitem__
     ),

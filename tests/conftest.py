@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing.util
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -55,6 +56,8 @@ def _shown(value: Any) -> str:
 @pytest.fixture(scope="session", autouse=True)
 def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Runs of this process, and those it starts, lock files that no other process locks."""
+    # Made before, as sockets in a folder of a longer name may have no room for theirs.
+    multiprocessing.util.get_temp_dir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
         yield

@@ -34,7 +34,7 @@ class _OnSockets(Client):
 
 
 class _Httpx(_OnSockets):
-    client = httpx.Client(timeout=20)
+    client = httpx.Client(timeout=60)
 
     def send(self, request: Request) -> Response:
         url = self.url + request.target.decode()
@@ -47,7 +47,7 @@ class _Httpx(_OnSockets):
 
 class _Curl(_OnSockets):
     def send(self, request: Request) -> Response:
-        command = ["curl", "-s", "-w", "%{http_code}", "-m", "20", "-X", request.method]
+        command = ["curl", "-s", "-w", "%{http_code}", "-m", "60", "-X", request.method]
         for name, value in request.headers:
             command += ["-H", f"{name.decode()}: {value.decode()}"]
         command += ["--data-binary", "@-"] if request.body else []

@@ -26,7 +26,7 @@ from conformance.report.html import pieces
 from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
 from tests.support.report_samples import to_plain
-from tests.support.running import ROOT, environment
+from tests.support.running import PATIENCE, ROOT, environment
 
 #: A client that lists accounts, and sends `{query}` after the path that it signs.
 CLIENT = """
@@ -99,16 +99,16 @@ def test_a_signal_ends_the_command_and_leaves_a_report(tmp_path: Path, number: s
     words = [sys.executable, "-m", "conformance.cli", "serve", "--judge", "--port", "0"]
     process = subprocess.Popen(
         # A signal while the command is being started would leave it behind, with this end of the pipe.
-        [*words, "--exec", "sleep 0.5; touch begun; exec sleep 60"],
+        [*words, "--exec", "sleep 2; touch begun; exec sleep 600"],
         cwd=tmp_path,
         env=environment(),
         stdout=subprocess.PIPE,
     )
-    begun = time.monotonic()
-    while not (tmp_path / "begun").exists() and time.monotonic() < begun + 30:
+    end = time.monotonic() + PATIENCE
+    while not (tmp_path / "begun").exists() and time.monotonic() < end:
         time.sleep(0.05)
     process.send_signal(number)
-    shown = process.communicate(timeout=30)[0].decode()
+    shown = process.communicate(timeout=PATIENCE)[0].decode()
     assert process.returncode == 2 and "nterrupted" in shown
     assert load(tmp_path / "reports").run.requests == 0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
-from tests.support.running import Outcome, cells, environment, executed, faulty, write_target
+from tests.support.running import PATIENCE, Outcome, cells, environment, executed, faulty, write_target
 from tests.support.wire import reserved
 
 
@@ -57,7 +57,7 @@ def test_hosts_share_tests(tmp_path: Path) -> None:
 
 def _listens(port: int) -> None:
     """Waits until a server listens on the port."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

@@ -91,7 +91,7 @@ def test_jobs_run_at_once_each_on_a_worker_of_its_own() -> None:
     barrier = threading.Barrier(3)
 
     def meet(worker: Any) -> None:
-        barrier.wait(10)
+        barrier.wait(60)
 
     ahead, three = lanes_of(3, a=meet, b=meet, c=meet), jobs(*"abc")
     ahead.begin(three)
@@ -229,11 +229,11 @@ def test_a_stop_interrupts_what_runs_and_counts_what_nobody_asked_for(interrupte
 
     def hold(worker: Any) -> None:
         running.set()
-        assert worker.interrupted.wait(10)
+        assert worker.interrupted.wait(60)
 
     ahead = lanes_of(1, ended=nothing, held=hold, later=begun.append)
     ahead.begin(jobs("ended", "held", "later"))
-    running.wait(10)
+    running.wait(60)
     ledger = ahead.stop(interrupted)
     # Of two jobs, and the totals of one worker.
     assert ledger.sent == 102 and begun == []
@@ -251,7 +251,7 @@ def test_a_job_that_hangs_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPat
 
     ahead = lanes_of(1, hanging=hang)
     ahead.begin(jobs("hanging"))
-    running.wait(10)
+    running.wait(60)
     # The worker still changes, so its totals are left out; it hangs until the end has come.
     assert ahead.stop(False).sent == 0 and not ended.is_set()
     gate.set()
@@ -265,7 +265,7 @@ def test_lanes_are_added_and_end_as_the_pace_says() -> None:
         pace.lanes = 3
 
     def meet(worker: Any) -> None:
-        barrier.wait(10)
+        barrier.wait(60)
         ran.append(worker.number)
 
     barrier = threading.Barrier(3)

@@ -89,7 +89,7 @@ def test_it_ticks_by_itself_and_is_cleared(terminal: Path) -> None:
 
     shown = Progress(WATCHED, text)
     shown.begin()
-    assert twice.acquire(timeout=10) and twice.acquire(timeout=10)
+    assert twice.acquire(timeout=60) and twice.acquire(timeout=60)
     shown.close()
     assert terminal.read_text().startswith("\x1b7  5 requests\x1b[K\x1b8\x1b7  5 requests\x1b[K\x1b8")
     # The cursor is restored to pytest's position and the text erased.

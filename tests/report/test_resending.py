@@ -21,7 +21,7 @@ from conformance.wire.forms import new_key
 from conformance.wire.messages import Call
 from conformance.world.lane import Lane
 from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
-from tests.support.running import ROOT, write_target
+from tests.support.running import PATIENCE, ROOT, write_target
 
 BODY = b'{"name":"Sav\\u00efngs \'1\'"}'
 
@@ -94,7 +94,9 @@ def again(command: str, folder: Path) -> int:
     (folder / "conformance").write_text(f'#!/bin/sh\nexec {sys.executable} -m conformance.cli "$@"\n')
     (folder / "conformance").chmod(0o755)
     environment = {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, timeout=60)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr.decode()
     return int(done.stdout.split()[1])
 

@@ -9,8 +9,8 @@ import pytest
 from conformance.wire.client import Client, Prepared
 from conformance.wire.messages import Exchange
 
-#: Requests after which the time is nearly over, and seconds that are left then.
-REQUESTS, LEFT = 40, 0.5
+#: Requests after which the time is nearly over, when some tests have ended, and seconds that are left then.
+REQUESTS, LEFT = 200, 0.5
 
 
 def pytest_configure() -> None:

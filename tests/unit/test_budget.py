@@ -56,10 +56,10 @@ def test_an_interruption_ends_the_request_under_way_and_blames_nothing() -> None
     with wire(reply) as server, ThreadPoolExecutor(1) as pool:
         run = run_at(server.url)
         sent = pool.submit(run.send, run.client(), list_accounts(), "")
-        received.wait(10)
+        received.wait(60)
         run.interrupt("the run was interrupted")
         with pytest.raises(Inconclusive, match="interrupted"):
-            sent.result(10)
+            sent.result(60)
     [exchange] = run.recent
     assert exchange.failure is Failure.WITHHELD and not exchange.lost
     assert not any(tally.broken for tally in run.invariants.tallies.values())
@@ -101,7 +101,7 @@ def test_answer_that_the_end_cuts_off_is_no_timeout_of_the_server() -> None:
     over = threading.Event()
 
     def reply(connection: socket.socket, index: int) -> None:
-        over.wait(10)
+        over.wait(60)
 
     with wire(reply) as server:
         run = run_at(server.url, budget=Budget(end=time.time() + 1, over="it was late"))
@@ -127,7 +127,7 @@ def test_racing_requests_are_all_there_before_the_first_answer() -> None:
     everybody = threading.Barrier(8)
 
     def reply(connection: socket.socket, index: int) -> None:
-        everybody.wait(10)
+        everybody.wait(60)
         connection.sendall(OK)
 
     with wire(reply) as server:

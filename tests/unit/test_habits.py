@@ -116,7 +116,8 @@ def test_what_commits_late_is_found_and_rested_for() -> None:
     with hurried():
         fixture = lane.account(fresh=True)
         assert lane.send(fixture.client, fixture.call("createVirtualAccount"), "at once").succeeded
-        assert 2 <= lane.lag.of_writes <= LONGEST
+        # Less by what passes between the create and its arrival here.
+        assert 1 <= lane.lag.of_writes <= LONGEST
         sent = lane.sent
         other = lane.account(fresh=True)
         assert lane.send(other.client, other.call("createVirtualAccount"), "after a rest").succeeded

@@ -19,7 +19,7 @@ from conformance.world import payers
 from conformance.world.payers import Payers
 
 #: Seconds in which whoever need not wait has gone on, and in which whoever waits would have.
-SOON, MOMENT = 20.0, 0.05
+SOON, MOMENT = 60.0, 0.05
 
 
 @pytest.fixture(autouse=True)

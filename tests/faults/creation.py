@@ -280,6 +280,13 @@ faults["create.amount-exact"] |= {
             "thousandths of KWD": ("KWD", "0.001"),
         },
     ),
+    "The amount of a payin is rounded to cents in one kind of request.": adding(
+        "kept_fields",
+        lambda self, ctx: {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal("0.01")), "f")},
+        lambda self, ctx: asks(ctx, self.value) and len(ctx.values["amount"]) < 20,
+        operations=("createPayin",),
+        each=MONEY["createPayin"],
+    ),
     "The amount is cut to tenths in one kind of request.": adding(
         "kept_fields",
         lambda self, ctx: {"amount": re.sub(r"(\.\d)\d+", r"\1", ctx.values["amount"])},

@@ -123,9 +123,9 @@ class IdempotentRequest:
         return self.at.send(fresh, "the other body with a fresh key")
 
 
-def restyled(at: Check, restyle: Restyle) -> IdempotentRequest:
+def restyled(at: Check, place: Restyle | Fixture) -> IdempotentRequest:
     """Returns an accepted request with restyled texts, or the sample where the server refuses them."""
     try:
-        return IdempotentRequest(at, own_place(at, restyle))
+        return IdempotentRequest(at, place if isinstance(place, Fixture) else own_place(at, place))
     except Inconclusive:
         return IdempotentRequest(at)

@@ -45,14 +45,20 @@ _DISABLED = {"status": "disabled"}
 @check(REPLAY, DELAY)
 def test_replay(at: Check) -> None:
     """The same key and body on the same path return the original status and body, letters and signs of all
-    kinds included, also after another key was used; the operation is neither repeated nor undone."""
-    original = restyled(at, _with_all_signs)
+    kinds included, also after another key was used; the operation is neither repeated nor undone. So it is
+    where the first request was refused for a time (429, 503) and sent again."""
+    place = own_place(at, _with_all_signs)
+    watched = SideEffects(at, place)
+    if at.operation.traits.listed_by:
+        watched.start()
+    original = restyled(at, place)
     disabled = False
     if at.operation.traits.disables:
         # A second execution shows in `updated` only if the clock has advanced.
         wait_past(original.exchange.get("updated"))
         disabled = _disabled(at, original, "a disabled beneficiary").get("status") == "disabled"
-    effects = SideEffects(at, original.fixture).start()
+    begun = at.operation.traits.listed_by and original.fixture is place
+    effects = watched if begun else SideEffects(at, original.fixture).start()
     effects.created.add(original.id)
     sent = [original.exchange, original.replay(REPLAY, "the same key and body again")]
     again = "the same key and body once more"

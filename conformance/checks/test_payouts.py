@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from contextlib import suppress
 from decimal import Decimal
 
@@ -20,7 +21,9 @@ from conformance.judge.conservation import (
     TOGETHER,
     conserved,
     in_other_currencies,
+    made_twice,
     taken,
+    unmoved,
 )
 from conformance.judge.effects import sent_amount
 from conformance.judge.verdicts import Inconclusive
@@ -35,7 +38,7 @@ from conformance.world.purposes import PAYOUTS
 from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
 
-ONE_CURRENCY = "payout.one-currency"
+ONE_CURRENCY, REPLAY = "payout.one-currency", "idempotency.replay"
 
 #: Amounts that number formats write with an exponent or without trailing zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
@@ -128,17 +131,18 @@ def _paid(
     return payee, person, paid, default
 
 
-@check("payout.race", "payout.insufficient-funds", "create.echo", ONE_CURRENCY, early=True)
+@check("payout.race", "payout.insufficient-funds", "create.echo", ONE_CURRENCY, REPLAY, early=True)
 def test_payouts_at_once(at: Check) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
     confirmed in further rounds. Each answer shows its own amount and note. Balances in other currencies do
-    not move by as much, whichever of those that are held a payout is in. Records which balances payouts
-    change."""
+    not move by as much, whichever of those that are held a payout is in. One that was refused for a time, and
+    accepted when it was sent again, is made once. Records which balances payouts change."""
     at.not_exercised("create.echo", "no payout was accepted")
+    at.not_exercised(REPLAY, "no payout was refused for a time and sent again")
     at.not_applicable(
         ONE_CURRENCY, "no balances in two currencies, one of which a new payout moves, are shown"
     )
-    rounds = Rounds(at, 2 * LOST)
+    rounds, twice = Rounds(at, 2 * LOST), list[Exchange]()
     with PayoutRounds(at.account(), at.lane.pause) as payouts:
         for number in rounds:
             turn = payouts.turn(at.send, rounds.race)
@@ -147,6 +151,8 @@ def test_payouts_at_once(at: Check) -> None:
                     at.unclear(rule, refusal_of_valid(refused).why, refused)
                 return
             _judge_own(at, turn[SINGLE + 2 : -1])
+            if at.cells[REPLAY].judged == 0:
+                _judge_sent_again(at, turn, twice)
             if rounds.spoilt:
                 continue
             if number == 0:
@@ -182,6 +188,28 @@ def _judge_currencies(at: Check, part: list[Exchange]) -> None:
             before,
             *payouts,
         )
+
+
+def _judge_sent_again(at: Check, turn: list[Exchange], twice: list[Exchange]) -> None:
+    """Judges that payouts which were refused for a time, and sent again with the same key and body, are made
+    once: the first round that shows it, or the second one of those that show them made `twice`, if the
+    balance stays so, as a server may hold money for a time."""
+    before, *payouts, after = turn[: SINGLE + 2]
+    made = made_twice(before, payouts, after)
+    if made is None:
+        return
+    got, evidence = "", [after, before, *(payout for payout in payouts if payout.attempts > 1)]
+    if made:
+        twice += evidence
+        if len(twice) == len(evidence):
+            return
+        time.sleep(at.lane.lag.within)
+        later = at.send(before.call, "the balances some time after payouts")
+        if not unmoved(turn[-1], later):
+            return
+        got, evidence = "a balance moves by their amounts twice, in two rounds", [*evidence, *twice]
+    what = "payouts that were refused for a time, and sent again with the same key and body: each made once"
+    at.expect(REPLAY, what, got, *evidence)
 
 
 def _judge_own(at: Check, payouts: list[Exchange]) -> None:

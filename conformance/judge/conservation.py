@@ -50,6 +50,17 @@ def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Ite
             yield member, EXACT.subtract(moved, sum(filter(None, sums), Decimal(0)))
 
 
+def made_twice(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> bool | None:
+    """True if a balance moves by the amounts of payouts, and once more by those of them that were refused for
+    a time (429, 503) and accepted when they were sent again; False if it moves by their amounts; None where
+    it moves otherwise, where none was sent again, and where one was not accepted."""
+    again = [sent_amount(payout.call) or Decimal(0) for payout in payouts if payout.attempts > 1]
+    if not any(again) or not all(payout.succeeded for payout in payouts):
+        return None
+    beyond = [more for _, more in taken(before, payouts, after)]
+    return True if sum(again, Decimal(0)) in beyond else False if Decimal(0) in beyond else None
+
+
 def in_other_currencies(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> list[str] | None:
     """Currencies whose balance moves by as much as that in the currency of payouts, which moves by their
     amounts at least; None where no such is held, or the balance in theirs does not move so."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from conformance.contract.operation_sets import OPERATION_SETS
+from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.seams.resources import RECORD_KINDS
@@ -39,6 +40,11 @@ UNSEEN = ("createBeneficiary", "createPayin")
 def seen(operations: Iterable[str]) -> list[str]:
     return [operation for operation in operations if operation not in UNSEEN]
 
+
+#: Creates that a list shows, of which an account takes several.
+LISTED = tuple(
+    name for name in seen(OPERATION_SETS["create"]) if TRAITS[name].listed_by and not TRAITS[name].unique_pair
+)
 
 ALSO = ("idempotency.replay-after-change", "idempotency.race")
 
@@ -101,7 +107,28 @@ def _first(ctx: Context, answer: Answer, kind: str = "beneficiary") -> Record:
     return ctx.store.get(kind, json.loads(answer.body)["id"]) or {}
 
 
+def _refused_first(self: Any, usual: Any, ctx: Context, response: Response) -> Any:
+    """Answers the first request with a key as if it had not been performed, and forgets the key."""
+    if self.state.setdefault((self.answer_scope(ctx), ctx.key), ctx) is not ctx:
+        return usual()
+    return None
+
+
+def _unavailable(self: Any, usual: Any, ctx: Context, response: Response) -> Response:
+    scope = self.answer_scope(ctx) if ctx.organization else ""
+    if self.state.get((scope, ctx.key)) is not ctx or response.status >= 300:
+        return response
+    error = {"type": "api_error", "code": "unavailable", "message": "Try again."}
+    return Response(self.value, [JSON_TYPE, (b"retry-after", b"0")], json.dumps({"error": error}).encode())
+
+
 faults["idempotency.replay"] |= {
+    "The first request with a key is refused for a time, but performed, and so is its repetition.": seams(
+        {"remember": _refused_first, "finish": _unavailable},
+        each={"429": 429, "503": 503},
+        operations=(*LISTED, "createPayout"),
+        also=("refusal.changes-nothing",),
+    ),
     "A repeated request is performed again.": seam("replayed", _again, also=ALSO),
     "A repeated request is answered with the original response, and performed again.": before(
         "replayed",

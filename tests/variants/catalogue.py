@@ -26,6 +26,7 @@ from . import (  # noqa: F401
 from .choice import choice
 from .surroundings import (
     Folded,
+    GivesUp,
     MethodsNotImplemented,
     NoPayins,
     OneAtATime,
@@ -70,6 +71,7 @@ no date, fast clock: no_date
 no date, slow clock: no_date, nanoseconds
 invalid as unauthenticated: unknown_members_not_found, invalid_as_unauthenticated, documented_parameters_only
 rate limited: always_ok
+gives up: TerseErrors
 one at a time: TerseErrors
 payins off: FurtherFields
 payins not built:
@@ -171,6 +173,7 @@ _SURROUNDED: dict[str, dict[str, Any]] = {
     "no date, fast clock": {"ahead": 25},
     "no date, slow clock": {"ahead": -25},
     "rate limited": {"wrap": RateLimited},
+    "gives up": {"wrap": GivesUp},
     "one at a time": {"wrap": OneAtATime},
     "payins off": {"wrap": NoPayins, "change": payins_off},
     "payins not built": {"wrap": NoPayins, "unreached": ("createPayin",)},

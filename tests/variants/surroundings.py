@@ -55,6 +55,17 @@ class RateLimited(Counting):
         return None if number % 31 else httpx.Response(503, headers=busy, content=b"<h1>busy</h1>")
 
 
+class GivesUp(Counting):
+    """A gateway that does not wait for every 23rd answer, and says with Retry-After that the server is
+    unavailable, which has performed the request."""
+
+    def treat(self, request: httpx.Request, number: int) -> httpx.Response | None:
+        if number % 23:
+            return None
+        self.inner.handle_request(request)
+        return _error(503, "api_error", "unavailable", **{"Retry-After": "0"})
+
+
 class OneAtATime(Between):
     """Refuses a second request with the same idempotency key while the first is in progress, and all but one
     of several concurrent creates of wallets."""

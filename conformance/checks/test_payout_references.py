@@ -29,7 +29,8 @@ MEMBERS = tuple(REFERENCES["createPayout"])
 def test_payout_references(at: Check) -> None:
     """A payout with a beneficiary or destination that is unknown, another account's, another organization's,
     or spelled differently, is refused (implied: with 404) and has no effect; so is one with a destination of
-    another beneficiary. Default destinations of others are named too, and stay the default."""
+    another beneficiary, and one with an unknown destination of a beneficiary that has a default. Default
+    destinations of others are named too, and stay the default."""
     fixture = at.account()
     # A second fixture in the same account has another beneficiary.
     other = Fixture(at.lane, account_id=fixture.account_id)
@@ -47,6 +48,8 @@ def test_payout_references(at: Check) -> None:
         ids = {default.id, default.fixture.destination_id}
         named = [each for each in (*answers, *crossed) if each.call.document[MEMBERS[1]] in ids]
         default.judge_refused("payouts that name the default of what is not under the account", named)
+    with at.probe(RULE):
+        _judge_stood_for(at, fixture, valid)
     what = "the payout that names its own beneficiary and destination"
     at.accept(fixture.call("createPayout", valid), what)
 
@@ -87,6 +90,17 @@ def _cases(
         for what, other in near(str(valid[member]), turn, TRIMMED):
             name = f"a payout whose {member} is {what}"
             yield engine.case(RULE, name, body=to_json({**valid, member: other}), payee=NEAR)
+
+
+def _judge_stood_for(at: Check, fixture: Fixture, valid: Body) -> None:
+    """Judges a payout to an unknown destination of a beneficiary whose only one is its default."""
+    payee = Fixture(at.lane, account_id=fixture.account_id)
+    payee.create("createPayoutDestination", {**payee.bank_account(), "is_default": True})
+    named = {MEMBERS[0]: payee.beneficiary_id, MEMBERS[1]: unknown_like(str(valid[MEMBERS[1]]))}
+    what = "a payout that names an unknown destination, of a beneficiary with a default"
+    answer = at.send(fixture.call("createPayout", {**valid, **named}), what)
+    if not at.locked_out(RULE, answer):
+        at.refused(RULE, answer)
 
 
 def _judge_crossed(

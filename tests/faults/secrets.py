@@ -45,6 +45,10 @@ def _payee(self: Any, ctx: Context) -> Record | None:
     return self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))
 
 
+def _own_destinations(ctx: Context) -> list[Record]:
+    return ctx.store.select("payout_destination", str(ctx.values["beneficiary_id"]))
+
+
 faults["tenancy.payout-references"] |= {
     "A beneficiary that is not under the account is paid.": seams(
         {
@@ -68,6 +72,16 @@ faults["tenancy.payout-references"] |= {
             _at_the_place(self, ctx, destination) and destination and destination.get("is_default")
         ),
         each=("sibling", "foreign"),
+    ),
+    "A destination that is not the beneficiary's stands for one that is.": seams(
+        dict.fromkeys(
+            ("on_payout_destination", "on_payout_destination_owner"),
+            lambda self, usual, ctx, *_: self.value(_own_destinations(ctx)) or usual(),
+        ),
+        each={
+            "its default": lambda own: any(each["is_default"] for each in own),
+            "its only one": lambda own: len(own) == 1,
+        },
     ),
     "A destination elsewhere is paid to without a note.": skipping(
         "on_payout_destination",

@@ -11,8 +11,10 @@ from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import Check, check
 from conformance.checks.engine import Engine, table
 from conformance.wire.messages import Auth, Call, Exchange, to_json
+from conformance.world.bodies import bodies
 from conformance.world.case import Case
 from conformance.world.samples import marker
+from conformance.world.shapes import SHAPES
 
 #: Bytes of a prefix that a server may sign instead of the whole body.
 FIRST = 1024
@@ -125,8 +127,8 @@ def test_body_of_a_get_is_signed(engine: Engine) -> Iterator[Case]:
 
 @table("auth.body-as-sent", engine=sound)
 def test_body_as_sent(engine: Engine) -> Iterator[Case]:
-    """Bodies with white space, in another order, with non-ASCII letters or escapes, and a long one, signed as
-    sent, pass authentication."""
+    """Bodies with white space, in another order, with non-ASCII letters or escapes, of each kind, and a long
+    one, signed as sent, pass authentication."""
 
     def sent(what: str, body: bytes) -> Case:
         return engine.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
@@ -142,6 +144,10 @@ def test_body_as_sent(engine: Engine) -> Iterator[Case]:
     yield sent("a body with escapes", escaped.encode())
     yield sent("a body with a letter and its accent apart", apart)
     yield sent("an indented body in another order", reversed_body.encode())
+
+    for shape in SHAPES.get(engine.operation, ()):
+        for body in bodies(engine.fixture, engine.operation, shape)[:1]:
+            yield sent(f"a body of another kind ({shape})", to_json(body))
 
     # A server may limit the length of bodies: the shorter one is within any limit.
     for trailing in (" ", " " * _LONG):

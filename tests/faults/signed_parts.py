@@ -314,6 +314,16 @@ faults["auth.body-as-sent"] |= {
         ),
         each=("compact", "spaced", "sorted", "escaped", "stripped"),
     ),
+    "The signature is computed over no body where this is in it.": where(
+        "signed_body",
+        lambda self, ctx: self.value in ctx.request.body,
+        lambda *_: b"",
+        each={
+            "a business": Only(b'"business"', ("createBeneficiary",)),
+            "an IBAN": Only(b'"iban"', ("createPayoutDestination",)),
+            "a wallet": Only(b'"wallet"', ("createPayoutDestination",)),
+        },
+    ),
     "A body with a line feed at its end is refused.": seam(
         "signatures_equal", lambda self, usual, ctx, *_: usual() and not ctx.request.body.endswith(b"\n")
     ),

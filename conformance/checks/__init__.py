@@ -45,8 +45,8 @@ def note_left_out(ledger: Ledger) -> None:
     checks = grouped((key, check.name) for check, operation in plan() for key in check.cells(operation))
     for cell in ledger.with_verdict(*HELD, Verdict.INCONCLUSIVE):
         cell.left_out = len({*checks.get(cell.key, ())} - {*cell.checks})
-        if cell.left_out and cell.no_occasion:
-            cell.no_occasion = replace(cell.no_occasion, remedy=cell.no_occasion.remedy or OTHERS)
+        if cell.left_out and cell.not_exercised:
+            cell.not_exercised = replace(cell.not_exercised, remedy=cell.not_exercised.remedy or OTHERS)
         cell.decide()
 
 

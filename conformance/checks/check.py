@@ -206,12 +206,12 @@ class Check:
                 self.unclear(rule, stop.why, choice=choice)
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
-        """Notes why this check cannot judge a rule on this server; others may."""
-        self.cells[rule].no_occasion = Unclear(reason, remedy=remedy)
+        """Notes why this check had no occasion to judge a rule; others may have."""
+        self.cells[rule].not_exercised = Unclear(reason, remedy=remedy)
 
     def not_applicable(self, rule: str, reason: str) -> None:
-        """Notes that the target file declares the subject of a rule absent; a judgement takes precedence."""
-        self.cells[rule].absent = reason
+        """Notes why a rule has nothing to judge on this server; a judgement takes precedence."""
+        self.cells[rule].not_applicable = reason
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """True if an answer can be judged by a rule; otherwise sets it aside."""

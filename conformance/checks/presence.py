@@ -102,7 +102,7 @@ def lacks(lane: Lane, numbers: Iterable[int]) -> Exchange | None:
 def explained(lane: Lane, cell: Cell, exchanges: Sequence[Exchange]) -> Cell:
     """A cell of a check; inconclusive if it only shows, by the check's exchanges, that an operation does not
     exist."""
-    unjudged = bool(cell.unclear or cell.no_occasion)
+    unjudged = bool(cell.unclear or cell.not_exercised)
     if not cell.violations and not unjudged:
         return cell
     # What the check needs may have been refused long before, outside its exchanges.
@@ -119,6 +119,6 @@ def explained(lane: Lane, cell: Cell, exchanges: Sequence[Exchange]) -> Cell:
         return cell
     reason = f"this needs {proof.operation}, which does not exist"
     unclear = Unclear(reason, UNBUILT, exchanges=(proof.number,))
-    if cell.no_occasion:
-        return replace(cell, no_occasion=unclear).decide()
+    if cell.not_exercised:
+        return replace(cell, not_exercised=unclear).decide()
     return replace(cell, broken=0, violations=[], unclear=[unclear]).decide()

@@ -28,7 +28,7 @@ CHECK_PROOF, PROOF = 8, 1
 EVERY_RESPONSE = "every response"
 
 #: The usual reason why a check did not judge a rule.
-NO_OCCASION = Unclear("the check had no occasion to judge this rule")
+NOT_EXERCISED = Unclear("the check had no occasion to judge this rule")
 
 #: The reason where only others than its checks judged a rule.
 BY_THE_WAY = "no check of the rule judged it: it held where it was judged by the way"
@@ -103,9 +103,13 @@ class Cell(msgspec.Struct):
     broken: Annotated[Count, says("How often it did not hold.")] = 0
     violations: Annotated[list[Violation], says("The first violations of each check.")] = []
     unclear: Annotated[list[Unclear], says("Why checks could not judge it.")] = []
-    no_occasion: Annotated[Unclear | None, says("Why a check had no occasion; then others decide.")] = None
+    not_exercised: Annotated[Unclear | None, says("Why a check had no occasion; then others decide.")] = (
+        msgspec.field(default=None, name="no_occasion")
+    )
     beside: Annotated[list[str], says("Why probes of a rule that held show nothing on this server.")] = []
-    absent: Annotated[str, says("What the rule is about, where the target file declares it absent.")] = ""
+    not_applicable: Annotated[str, says("Why the server has nothing to judge by the rule, as it may.")] = (
+        msgspec.field(default="", name="absent")
+    )
     proof: Annotated[list[int], says("Exchanges of judgements that held, by number.")] = []
     observations: Annotated[dict[str, str], says("Open question -> what the server does.")] = {}
     checks: Annotated[list[str], says("The checks that had to judge it.")] = []
@@ -119,7 +123,7 @@ class Cell(msgspec.Struct):
     @property
     def decisive(self) -> Violation | Unclear:
         """The first violation, or the first reason why it was not judged; an empty reason if it held."""
-        unjudged = [self.no_occasion] if self.no_occasion else []
+        unjudged = [self.not_exercised] if self.not_exercised else []
         parts: list[Violation | Unclear] = [*self.violations, *self.unclear, *unjudged]
         return parts[0] if parts else Unclear("")
 
@@ -187,8 +191,8 @@ class Cell(msgspec.Struct):
             first, *others = (replace(each, check=check, aside=aside) for each in self.violations)
             first.exchanges = first.exchanges or tuple(sent[-3:])
             cell.violations = _bounded([first, *others])
-        elif isinstance(stop, NotApplicable) or (stop is None and not self.judged and self.absent):
-            cell.judged, cell.looks, cell.absent = 0, 0, stop.reason if stop else self.absent
+        elif isinstance(stop, NotApplicable) or (stop is None and not self.judged and self.not_applicable):
+            cell.judged, cell.looks, cell.not_applicable = 0, 0, stop.reason if stop else self.not_applicable
         elif stop is not None:
             cell.unclear = [replace(stop.why, exchanges=stop.why.exchanges or tuple(sent[-2:]))]
         elif spoilt := [each for each in self.unclear if not (each.choice and self.judged)]:
@@ -197,7 +201,7 @@ class Cell(msgspec.Struct):
             cell.proof = [] if by_the_way else list(dict.fromkeys(self.proof))
             cell.beside = list(dict.fromkeys(each.reason for each in self.unclear))[:VIOLATIONS]
         elif not by_the_way:
-            cell.no_occasion = self.no_occasion or NO_OCCASION
+            cell.not_exercised = self.not_exercised or NOT_EXERCISED
         return cell.decide()
 
     def reached(self, far: float, words: str) -> None:
@@ -216,9 +220,10 @@ class Cell(msgspec.Struct):
         self.violations = _bounded([*self.violations, *other.violations])
         self.unclear = list(dict.fromkeys([*self.unclear, *other.unclear]))[:VIOLATIONS]
         self.beside = list(dict.fromkeys([*self.beside, *other.beside]))[:VIOLATIONS]
-        if self.no_occasion is None or not self.no_occasion.remedy:
-            self.no_occasion = other.no_occasion or self.no_occasion
-        self.absent, self.known = self.absent or other.absent, self.known or other.known
+        if self.not_exercised is None or not self.not_exercised.remedy:
+            self.not_exercised = other.not_exercised or self.not_exercised
+        self.not_applicable = self.not_applicable or other.not_applicable
+        self.known = self.known or other.known
         self.proof = list(dict.fromkeys([*self.proof, *other.proof]))[:PROOF]
         for question, answer in other.observations.items():
             answers = self.observations.get(question, answer).split(" / ")
@@ -245,11 +250,11 @@ class Cell(msgspec.Struct):
             parts = (some, reach, beside + "; ".join(self.beside[:1]))
             self.summary = "; ".join(filter(None, parts))
             # Others had the occasion.
-            self.absent, self.no_occasion = "", None
-        elif self.absent:
-            self.verdict, self.summary = Verdict.NOT_APPLICABLE, self.absent
-        elif self.no_occasion:
-            self.verdict, self.summary = Verdict.INCONCLUSIVE, self.no_occasion.reason
+            self.not_applicable, self.not_exercised = "", None
+        elif self.not_applicable:
+            self.verdict, self.summary = Verdict.NOT_APPLICABLE, self.not_applicable
+        elif self.not_exercised:
+            self.verdict, self.summary = Verdict.INCONCLUSIVE, self.not_exercised.reason
         else:
             self.verdict, self.summary = Verdict.NOT_RUN, BY_THE_WAY * bool(self.judged)
         return self
@@ -268,7 +273,7 @@ class Cell(msgspec.Struct):
             self,
             violations=violations,
             unclear=[reason(each) for each in self.unclear],
-            no_occasion=self.no_occasion and reason(self.no_occasion),
+            not_exercised=self.not_exercised and reason(self.not_exercised),
             beside=[text(each) for each in self.beside],
             observations={text(question): text(answer) for question, answer in self.observations.items()},
         ).decide()

@@ -70,7 +70,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
             for operation in rule.operations:
                 cell = ledger.cell(rule.id, operation)
                 if target is not None and (reason := absent(rule, operation, target)):
-                    cell.absent = reason
+                    cell.not_applicable = reason
                     cell.decide()
         return ledger
 

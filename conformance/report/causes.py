@@ -256,7 +256,7 @@ def error_code(exchange: ExchangeRecord) -> str:
 def _hindrances(ledger: Ledger, cell: Cell, broken: Mapping[tuple[str, str], list[_Row]]) -> Iterator[_Row]:
     """The rows that kept a cell from being judged: of the rule that a check names, on the operations that its
     evidence shows, without evidence on its own; and those of the same refusal of a valid request."""
-    for unclear in cell.unclear or filter(None, [cell.no_occasion]):
+    for unclear in cell.unclear or filter(None, [cell.not_exercised]):
         if not unclear.exchanges and unclear.cause != CRASH:
             yield from broken.get((unclear.cause, cell.operation), ())
         for exchange in filter(None, map(ledger.exchanges.get, unclear.exchanges)):

@@ -180,7 +180,7 @@ def test_where_no_more_is_created_the_oldest_that_nobody_changed_is_read_at_the_
         (cell,) = judged(lane, "test_late.test_reads_at_the_end", f"get{kind}")
     assert (cell.verdict is Verdict.PASSED) is ours
     # Else what other checks have judged would not count.
-    assert not cell.unclear and (cell.no_occasion is None) is ours
+    assert not cell.unclear and (cell.not_exercised is None) is ours
 
 
 def test_where_an_account_may_pay_no_more_another_one_does() -> None:

@@ -107,7 +107,7 @@ def judged(
         cell.unclear = [unclear or Unclear(reason, cause, "Fill in [secondary].", numbers)]
         cell.judged = cell.looks = 0
     elif verdict is Verdict.NOT_APPLICABLE:
-        cell.judged, cell.looks, cell.absent = 0, 0, "the target file declares it absent"
+        cell.judged, cell.looks, cell.not_applicable = 0, 0, "the target file declares it absent"
     else:
         cell.proof = list(numbers)
     return cell.decide()

@@ -54,7 +54,7 @@ def test_a_check_without_an_occasion_leaves_to_others_what_they_may_judge(others
     """Where a narrowed run has left these out, that is the remedy."""
     ledger, why = Ledger(narrowed=["-k walking"]), Unclear("no page", "", remedy)
     for name in ["test_lists.test_walking_pages"] if others else list(load_checks()):
-        ledger.add(Cell("list.pages", "listWallets", no_occasion=why).concluded(name))
+        ledger.add(Cell("list.pages", "listWallets", not_exercised=why).concluded(name))
     note_left_out(ledger)
     [cell] = ledger.cells
     assert cell.verdict is Verdict.INCONCLUSIVE and cell.summary == "no page"
@@ -72,7 +72,7 @@ def test_a_check_without_an_occasion_leaves_to_others_what_they_may_judge(others
         (cell(unclear=[REFUSED]), None, "inconclusive", "refused"),
         (cell(unclear=[REFUSED], judged=1), None, "passed", "1 probe could not be judged: refused"),
         (cell(unclear=[REFUSED, Unclear("no answer")], judged=1), None, "inconclusive", "no answer"),
-        (cell(absent="no payouts"), None, "not applicable", "no payouts"),
+        (cell(not_applicable="no payouts"), None, "not applicable", "no payouts"),
         (cell(judged=1), Inconclusive(Unclear("lost")), "inconclusive", "lost"),
         (cell(judged=1), NotApplicable("no payouts"), "not applicable", "no payouts"),
         (cell(violations=[Violation(SENTENCE, "201", (1,))]), Inconclusive(Unclear("lost")), "failed", None),
@@ -100,11 +100,16 @@ def test_no_reason_stands_beside_a_pass_but_how_far_it_looked(order: int) -> Non
     whole, near, far = cell(), cell(judged=1), cell(judged=1)
     near.reached(12, "12 s of 300")
     far.reached(41, "41 s of 300")
-    parts = [cell().concluded(), cell(absent="no payouts").concluded(), near.concluded(), far.concluded()]
+    parts = [
+        cell().concluded(),
+        cell(not_applicable="no payouts").concluded(),
+        near.concluded(),
+        far.concluded(),
+    ]
     for part in parts[::order]:
         whole.add(part)
     assert (whole.verdict, whole.summary) == ("passed", "41 s of 300")
-    assert (whole.absent, whole.no_occasion) == ("", None)
+    assert (whole.not_applicable, whole.not_exercised) == ("", None)
 
 
 def test_a_rule_of_every_response_says_how_many_answers() -> None:
@@ -132,8 +137,8 @@ def test_violations_are_counted_and_the_first_stay() -> None:
         ([cell(judged=1), cell()], "passed"),
         ([cell(judged=1), cell(unclear=[Unclear("no answer")])], "inconclusive"),
         ([cell(unclear=[Unclear("no answer")]), cell(violations=[Violation("a", "b")])], "failed"),
-        ([cell(absent="no payouts"), cell()], "not applicable"),
-        ([cell(absent="no payouts"), cell(judged=1)], "passed"),
+        ([cell(not_applicable="no payouts"), cell()], "not applicable"),
+        ([cell(not_applicable="no payouts"), cell(judged=1)], "passed"),
     ],
 )
 @pytest.mark.parametrize("order", [1, -1])

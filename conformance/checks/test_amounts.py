@@ -23,7 +23,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
-from conformance.world.creations import creations
+from conformance.world.creations import CreatedResource, creations
 from conformance.world.lane import Fixture
 from conformance.world.refused_samples import SAMPLE_REMEDIES
 from conformance.world.samples import Body
@@ -74,18 +74,7 @@ def test_amount_to_the_last_digit(at: Check) -> None:
     funds was accepted, or where only an integer overflow could make the server accept them."""
     fixture = at.account()
     for creation in creations(at.lane, at.operation.id):
-        amount = creation.body["amount"]
-        at.member(
-            "create.amount-exact", creation.exchange, "amount", amount, what="of the value that was sent"
-        )
-        if "payout.amount-in-usd" in at.rules:
-            what = f"amount_in_usd of a payout in {creation.body['currency']} above zero"
-            value = _decimal(creation.exchange.get("amount_in_usd"))
-            got = show(creation.exchange.get("amount_in_usd")) if value is not None and value <= 0 else ""
-            at.expect("payout.amount-in-usd", what, got, creation.exchange)
-            if creation.body["currency"] == "USD":
-                what = "a payout in US dollars"
-                at.member("payout.amount-in-usd", creation.exchange, "amount_in_usd", amount, what=what)
+        _judge_creation(at, creation)
     texts = turns(at.operation.id)
     first = _send_with_text(
         at, fixture, fixture.body(at.operation.id), next(texts, {}), "a valid amount", must=True
@@ -94,12 +83,9 @@ def test_amount_to_the_last_digit(at: Check) -> None:
     currency = first.call.document["currency"]
     draws = at.operation.traits.draws_on_funds
     funds = _held(at, fixture, currency).get("available_balance") if draws else None
-    # A payout was accepted without funds, or they do not show: they are no limit.
-    unlimited = funds is None or funds <= 0
     odd: list[Exchange] = []
     for amount in (*values(amounts.EXACT), *values(amounts.WRAPPING)):
-        beyond = funds is not None and amount in values(amounts.WRAPPING) and Decimal(amount) > funds * _SHARE
-        if unlimited or beyond or Decimal(amount) <= _SMALL or (funds and Decimal(amount) * _SHARE <= funds):
+        if _is_safe(amount, funds):
             body = {**fixture.body(at.operation.id), "currency": currency, "amount": amount}
             answer = _send_with_text(at, fixture, body, next(texts, {}), f"the amount {amount}")
             if answer.succeeded:
@@ -116,6 +102,29 @@ def test_amount_to_the_last_digit(at: Check) -> None:
         raise Inconclusive(Unclear(reason, remedy=SAMPLE_REMEDIES.get(at.operation.id, "")))
     what = f"the amount {odd[-1].call.document['amount']} again, with its key"
     at.same("idempotency.replay", odd[-1], at.send(odd[-1].call, what))
+
+
+def _judge_creation(at: Check, creation: CreatedResource) -> None:
+    """Judges the amounts of a resource that was created of a valid body."""
+    rule, amount, answer = "payout.amount-in-usd", creation.body["amount"], creation.exchange
+    at.member("create.amount-exact", answer, "amount", amount, what="of the value that was sent")
+    if rule in at.rules:
+        what = f"amount_in_usd of a payout in {creation.body['currency']} above zero"
+        value = _decimal(answer.get("amount_in_usd"))
+        got = show(answer.get("amount_in_usd")) if value is not None and value <= 0 else ""
+        at.expect(rule, what, got, answer)
+        if creation.body["currency"] == "USD":
+            at.member(rule, answer, "amount_in_usd", amount, what="a payout in US dollars")
+
+
+def _is_safe(amount: str, funds: Decimal | None) -> bool:
+    """True for an amount that leaves most of the funds, if any are known, or is so far beyond them that only
+    an integer overflow could make the server accept it."""
+    value = Decimal(amount)
+    # Without any shown, a payout was accepted without funds: they are no limit.
+    if funds is None or funds <= 0 or value <= _SMALL or value * _SHARE <= funds:
+        return True
+    return amount in values(amounts.WRAPPING) and value > funds * _SHARE
 
 
 def _of_currencies(at: Check, fixture: Fixture, usual: str) -> Iterator[tuple[str, str]]:

@@ -47,6 +47,9 @@ MANY = 11
 #: Rounds of a race between creates of destinations and changes of their beneficiary.
 MEANWHILE = 3
 
+#: Members that show a part of a number.
+_MASKS = ("iban_masked", "wallet_address_masked")
+
 #: The fields that are changed at once: of any two changes that overlap, one may be lost.
 _CHANGED = free_texts("createBeneficiary")
 
@@ -240,11 +243,7 @@ def _judge_destinations(
 ) -> None:
     """Judges the destinations in an answer: those that were created; unless `exact`, beside others than the
     one of another beneficiary, `foreign`."""
-    owner = answer.call.ids["beneficiary_id"]
-    ids, expected = (
-        identifiers(answer.get(MEMBER)),
-        sorted(str(each.get("id")) for each in own),
-    )
+    ids, expected = identifiers(answer.get(MEMBER)), sorted(str(each.get("id")) for each in own)
     exactly = f"{what}: payout_destinations: exactly the {len(expected)} expected ones"
     if ids is None:
         reason = f"{what}: payout_destinations is not an array of resources"
@@ -256,32 +255,49 @@ def _judge_destinations(
     common = f"{len(ids)}, with {len(set(ids) & set(expected))} of those"
     at.expect(RULE, exactly, "" if ids == expected else common, answer, *own[:MANY], foreign, member=MEMBER)
     # How disabling changes destinations is open. A number may be masked otherwise than in the create.
-    masks = ("iban_masked", "wallet_address_masked")
-    aside = ("object", "updated", "status", "clabe_last4", *masks)
-    names = [name for name in documented(CREATE) if name not in aside]
+    aside = {"object", "updated", "status", "clabe_last4", *_MASKS}
     if sum(destination.get("is_default") is True for destination in own) > 1:
-        names.remove("is_default")  # What a second default does to the first is not shown.
+        aside.add("is_default")  # What a second default does to the first is not shown.
     origins = {str(destination.get("id")): destination for destination in own}
     for place, element in enumerate(objects(answer.get(MEMBER))):
-        if (origin := origins.get(str(element.get("id")))) is None:
-            continue
-        body = origin.call.document
-        known = stated(CREATE, body, {"beneficiary_id": owner})
-        known["account_number_last4"] = str(body.get("account_number"))[-4:]
-        for name in names:
-            first, value = origin.get(name), element.get(name, MISSING)
-            if first not in (None, MISSING) and value is not MISSING:
-                good = any(alike(CREATE, name, value, each) for each in (first, known.get(name)))
-                expectation = f"{what}: a destination's {name} as it was created, {show(first)}"
-                judgement = expectation, "" if good else show(value), answer, origin
-                shown_at = f"payout_destinations/{place}/{name}"
-                values = (answer, shown_at), (origin, name)
-                at.expect(RULE, *unless_malformed(judgement, *values), member=MEMBER)
-        for name in masks:
-            if isinstance(origin.get(name), str):
-                expectation = f"{what}: a destination's {name}, which its create showed"
-                mask, number = element.get(name, MISSING), str(body.get(name.removesuffix("_masked")))
-                # Which characters a mask hides is open: another destination's mask is not.
-                strange = mask != origin.get(name) and mask in [each.get(name) for each in own]
-                wrong = mask is None or (strange and mask_defect(str(mask), number))
-                at.expect(RULE, expectation, show(mask) if wrong else "", answer, origin, member=MEMBER)
+        if origin := origins.get(str(element.get("id"))):
+            _judge_members(at, answer, element, f"{MEMBER}/{place}", origin, what, but=aside)
+            _judge_masks(at, answer, element, own, origin, what)
+
+
+def _judge_members(
+    at: Check,
+    answer: Exchange,
+    element: dict[str, Any],
+    place: str,
+    origin: Exchange,
+    what: str,
+    but: Collection[str],
+) -> None:
+    """Judges the members of a destination, at a place of an answer, by its create, `origin`."""
+    body = origin.call.document
+    known = stated(CREATE, body, {"beneficiary_id": answer.call.ids["beneficiary_id"]})
+    known["account_number_last4"] = str(body.get("account_number"))[-4:]
+    for name in documented(CREATE):
+        first, value = origin.get(name), element.get(name, MISSING)
+        if name not in but and first not in (None, MISSING) and value is not MISSING:
+            good = any(alike(CREATE, name, value, each) for each in (first, known.get(name)))
+            expectation = f"{what}: a destination's {name} as it was created, {show(first)}"
+            judgement = expectation, "" if good else show(value), answer, origin
+            values = (answer, f"{place}/{name}"), (origin, name)
+            at.expect(RULE, *unless_malformed(judgement, *values), member=MEMBER)
+
+
+def _judge_masks(
+    at: Check, answer: Exchange, element: dict[str, Any], own: list[Exchange], origin: Exchange, what: str
+) -> None:
+    """Judges the masked numbers of a destination in an answer by its create, `origin`, one of `own`."""
+    for name in _MASKS:
+        if isinstance(origin.get(name), str):
+            expectation = f"{what}: a destination's {name}, which its create showed"
+            mask = element.get(name, MISSING)
+            number = str(origin.call.document.get(name.removesuffix("_masked")))
+            # Which characters a mask hides is open: another destination's mask is not.
+            strange = mask != origin.get(name) and mask in [each.get(name) for each in own]
+            wrong = mask is None or (strange and mask_defect(str(mask), number))
+            at.expect(RULE, expectation, show(mask) if wrong else "", answer, origin, member=MEMBER)

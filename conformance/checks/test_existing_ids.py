@@ -83,55 +83,59 @@ class Named:
         """Looks at it as its owner; returns what has become of it, or that a new resource stands beside it,
         and the answer."""
         traits = TRAITS[self._create]
-        read, own = traits.read_by, identifier(self.exchange)
         if traits.listed_by and traits.creates != "account":
             request = call(traits.listed_by, self.fixture.ids(traits.listed_by))
             request = request.with_query({"page": 1, "size": MAX_SIZE})
-        elif read:
-            request = call(read, {**self.fixture.ids(read), f"{traits.creates}_id": own})
+        elif read := traits.read_by:
+            own = {f"{traits.creates}_id": identifier(self.exchange)}
+            request = call(read, {**self.fixture.ids(read), **own})
         else:
             return "", None
-        nested = {name: {*_ids(each)} for name, each in self.members().items() if isinstance(each, list)}
-        # What stands under it may be created at any time, by other checks too.
-        passed_over = {*MOVING, *_nested(self.at.operation.id)}
-        expected = {name: each for name, each in document(self.exchange).items() if name not in passed_over}
-
-        def problem(answer: Exchange) -> Got:
-            if reason := outcomes.unusable(answer, documented=False):
-                return reason
-            if not answer.succeeded:
-                return answer.described()
-            if traits.creates == "account":
-                return ""
-            if "items" not in document(answer):
-                wrong = mismatches(answer, expected)
-                # Others may have been tried there.
-                wrong += [name for name, ids in nested.items() if not ids <= {*_ids(answer.get(name))}]
-                return f"another {wrong[0]}" if wrong else ""
-            if lost := pageless(answer):
-                return lost
-            items = {identity(item): item for item in objects(answer.get("items"))}
-            if new in items and new != own:
-                return f"the new resource {show(new)} in its list"
-            if own not in items:
-                return "a list without it" if answer.get("pages") == 1 else ""
-            item = items[own]
-            wrong = [
-                name
-                for name in documented(self._create)
-                # Servers choose another default where one is created.
-                if name in item.keys() & expected.keys() - {"is_default"}
-                and not alike(self._create, name, item[name], expected[name])
-            ]
-            return f"another {wrong[0]}" if wrong else ""
-
+        under = {name: {*_ids(each)} for name, each in self.members().items() if isinstance(each, list)}
         what = f"{self.whose} {traits.creates.replace('_', ' ')}, which a body named"
         answer = self.at.eventually(
             lambda: self.at.find(request, what, owner(self.fixture)),
-            lambda answer: problem(answer) == "",
+            lambda answer: self._problem(answer, new, under) == "",
             request.operation or "",
         )
-        return problem(answer), answer
+        return self._problem(answer, new, under), answer
+
+    def _problem(self, answer: Exchange, new: str, under: dict[str, set[str]]) -> Got:
+        """What a read of it, or of its list, shows otherwise than it was: itself, the ids `under` it
+        by member, or a new resource beside it."""
+        if reason := outcomes.unusable(answer, documented=False):
+            return reason
+        if not answer.succeeded:
+            return answer.described()
+        if TRAITS[self._create].creates == "account":
+            return ""
+        # What stands under it may be created at any time, by other checks too.
+        passed_over = {*MOVING, *_nested(self.at.operation.id)}
+        expected = {name: each for name, each in document(self.exchange).items() if name not in passed_over}
+        if "items" not in document(answer):
+            wrong = mismatches(answer, expected)
+            # Others may have been tried there.
+            wrong += [name for name, ids in under.items() if not ids <= {*_ids(answer.get(name))}]
+            return f"another {wrong[0]}" if wrong else ""
+        if lost := pageless(answer):
+            return lost
+        items, own = (
+            {identity(item): item for item in objects(answer.get("items"))},
+            identifier(self.exchange),
+        )
+        if new in items and new != own:
+            return f"the new resource {show(new)} in its list"
+        if own not in items:
+            return "a list without it" if answer.get("pages") == 1 else ""
+        item = items[own]
+        # Servers choose another default where one is created.
+        names = item.keys() & expected.keys() - {"is_default"}
+        wrong = [
+            name
+            for name in documented(self._create)
+            if name in names and not alike(self._create, name, item[name], expected[name])
+        ]
+        return f"another {wrong[0]}" if wrong else ""
 
     def unnamed(self) -> Got:
         """What a new resource of the kind, which no body named, is shown as otherwise than it was made; empty

@@ -89,32 +89,33 @@ def read(raw: str) -> Query:
 
 def plain_query(operation: str, query: Query, array_style: str) -> str:
     """The rule that requires a query to be accepted; empty if a server may refuse it."""
-    if not query.readable or len({name for name, _ in query.pairs}) != len(query.pairs):
+    names = [name for name, _ in query.pairs]
+    if (
+        not query.readable
+        or len({*names}) != len(names)
+        or ("statuses" in names and array_style == "brackets")
+    ):
         return ""
-    rule = "list.envelope"
-    for name, value in query.pairs:
-        if name not in OPERATIONS[operation].query_parameters or (
-            name == "statuses" and array_style == "brackets"
-        ):
-            return ""
-        if name in ("page", "size"):
-            # A page beyond the last may be refused (list.page-beyond).
-            if not _INTEGER.fullmatch(value) or int(value) > (1 if name == "page" else MAX_SIZE):
-                return ""
-            rule = "list.echo"
-        elif name in ("status", "statuses"):
-            if value != "active" or value not in item_statuses(operation):
-                return ""
-            rule = "list.status-filter"
-        elif name in ("start_date", "end_date"):
-            if not _PLAIN_DATE.fullmatch(value) or timestamps.parse(value) is None:
-                return ""
-            rule = f"list.{name.replace('_', '-')}"
-        else:
-            return ""
+    rules = ["list.envelope", *(_plain_parameter(operation, name, value) for name, value in query.pairs)]
     begin, end = (timestamps.parse(query.single(name)) for name in ("start_date", "end_date"))
     # An empty period may be refused (list.odd-filters).
-    return "" if begin is not None and end is not None and begin >= end else rule
+    return "" if "" in rules or (begin is not None and end is not None and begin >= end) else rules[-1]
+
+
+def _plain_parameter(operation: str, name: str, value: str) -> str:
+    """The rule that requires a parameter of a query to be accepted; empty if a server may refuse it."""
+    if name not in OPERATIONS[operation].query_parameters:
+        return ""
+    if name in ("page", "size"):
+        # A page beyond the last may be refused (list.page-beyond).
+        plain = _INTEGER.fullmatch(value) and int(value) <= (1 if name == "page" else MAX_SIZE)
+        return "list.echo" if plain else ""
+    if name in ("status", "statuses"):
+        return "list.status-filter" if value == "active" and value in item_statuses(operation) else ""
+    if name in ("start_date", "end_date"):
+        plain = _PLAIN_DATE.fullmatch(value) and timestamps.parse(value) is not None
+        return f"list.{name.replace('_', '-')}" if plain else ""
+    return ""
 
 
 # ---------------------------------------------------------------------- filters

@@ -165,13 +165,8 @@ def _explains(
 ) -> bool:
     """True if a violation has the exchange of one of another rule that it is said to follow from, or its
     symptom."""
-    wrong = wrong_exchange(violation, exchanges)
-    if row.rule in INVARIANTS and any(
-        {*violation.exchanges} & {*each.exchanges[:1]} or _same_error(wrong, wrong_exchange(each, exchanges))
-        for each in violations
-        if rule not in INVARIANTS and each.refusal and _accepted(each, exchanges)
-    ):
-        # The answer, or what it shows, would not be there if the request had been refused, as it must.
+    of_form = row.rule in INVARIANTS and rule not in INVARIANTS
+    if of_form and _of_accepted(violations, violation, exchanges):
         return True
     symptom = _symptom(row.rule, violation, exchanges)
     said = rule in ALL_RULES[row.rule].follows
@@ -184,7 +179,7 @@ def _explains(
         return False
     # The form of an answer follows from a probe in the probe's own answer only, in what that sent, or in a
     # member that the probe shows to be wrong in answers of the right form.
-    of_form = row.rule in INVARIANTS and rule not in INVARIANTS and not violation.refusal
+    of_form = of_form and not violation.refusal
     symptoms = set() if of_form or not symptom else {symptom}
     if said and symptom == "2xx":
         # Of what is signed over something else, the right signature is refused, and that one passes.
@@ -195,6 +190,17 @@ def _explains(
         or {*violation.exchanges[:1]} & {*each.exchanges}
         for each in violations
         if not of_signatures or each.acceptance
+    )
+
+
+def _of_accepted(violations: Iterable[Violation], violation: Violation, exchanges: Exchanges) -> bool:
+    """True if a violation is of an answer, or what it shows, that would not be there if a request that was
+    accepted by mistake had been refused."""
+    wrong = wrong_exchange(violation, exchanges)
+    return any(
+        {*violation.exchanges} & {*each.exchanges[:1]} or _same_error(wrong, wrong_exchange(each, exchanges))
+        for each in violations
+        if each.refusal and _accepted(each, exchanges)
     )
 
 

@@ -84,6 +84,14 @@ def _hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
+def _observed(document: Document) -> dict[tuple[str, str], dict[str, list[str]]]:
+    """Rule and open question -> what servers do there -> the operations."""
+    observed: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (rule, operation, question), answer in choices(document.cells).items():
+        observed.setdefault((rule, question), {}).setdefault(answer, []).append(operation)
+    return observed
+
+
 def _values(document: Document) -> dict[str, Any]:
     """The template values of a document."""
     columns, evidence, parts = facts.columns(document), PageExchanges(document), sections(document)
@@ -94,10 +102,11 @@ def _values(document: Document) -> dict[str, Any]:
         for cause in reversed(causes)
         for key in (*cause.record.consequences, *(cell.key for cell in cause.cells))
     }
-    observed: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for (rule, operation, question), answer in choices(document.cells).items():
-        observed.setdefault((rule, question), {}).setdefault(answer, []).append(operation)
     cells = grouped((cell.rule, cell) for cell in document.cells)
+    chapters = grouped(
+        (chapter(rule.section[0]), _rule(rule, cells.get(rule.id, []), anchors, evidence))
+        for rule in document.rules
+    )
     return {
         "document": document,
         "where": functools.partial(where, every=document.operations),
@@ -115,17 +124,11 @@ def _values(document: Document) -> dict[str, Any]:
             for rule in document.rules
         ),
         "chapters": {
-            (number, section_title(number)): rules
-            for number, rules in sorted(
-                grouped(
-                    (chapter(rule.section[0]), _rule(rule, cells.get(rule.id, []), anchors, evidence))
-                    for rule in document.rules
-                ).items(),
-                key=lambda part: section_order(part[0]),
-            )
+            (number, section_title(number)): chapters[number]
+            for number in sorted(chapters, key=section_order)
         },
         "proof": evidence.rest(),
-        "observed": observed,
+        "observed": _observed(document),
         "facts": facts.run_facts(document),
         "brief": BRIEF,
         "again": again(document.run.options, document.run.seed),

@@ -87,17 +87,8 @@ class Decision:
             )
         if gap := self._gap:
             return "incomplete", f"Incomplete: {gap}."
-        if selection := ledger.selection:
-            left = len(ledger.with_verdict(Verdict.NOT_RUN, levels=self.gating))
-            if side is Side.CLIENT:
-                return "partial", f"No violation in {selection}: {held}, {left:,} more were not exercised."
-            rest = f"{left:,} were left out" if left else "generated and further requests were left out"
-            whose = f" of the {server}" if self.run.embedded else ""
-            numbers = ", ".join(filter(None, (held, known, rest)))
-            return (
-                "partial",
-                f"Partial: no violation in the part{whose} that was run ({selection}): {numbers}.",
-            )
+        if ledger.selection:
+            return "partial", self._part(held, known)
         if known:
             sentence = f"The {server} conforms but for {known}: {held}, and no new violation was seen."
             return "known failures", sentence
@@ -105,6 +96,17 @@ class Decision:
         if self.run.embedded:
             return "embedded", f"The {server} conforms; yours was not judged: {everywhere}."
         return "conforms", f"The server conforms: {everywhere}."
+
+    def _part(self, held: str, known: str) -> str:
+        """The sentence of a narrowed run without a violation; `held` and `known` say what was judged."""
+        selection = self.ledger.selection
+        left = len(self.ledger.with_verdict(Verdict.NOT_RUN, levels=self.gating))
+        if self.ledger.side is Side.CLIENT:
+            return f"No violation in {selection}: {held}, {left:,} more were not exercised."
+        rest = f"{left:,} were left out" if left else "generated and further requests were left out"
+        whose = " of the embedded reference server" if self.run.embedded else ""
+        numbers = ", ".join(filter(None, (held, known, rest)))
+        return f"Partial: no violation in the part{whose} that was run ({selection}): {numbers}."
 
     # ------------------------------------------------------------------ the facts
 

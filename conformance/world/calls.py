@@ -84,23 +84,20 @@ def unknown_like(known: str) -> str:
         return f"{prefix}{separator}9{digits}"
     hexadecimal = all(c in "0123456789abcdefABCDEF-" for c in rest)
     letters = "abcdef" if hexadecimal else "abcdefghjkmnpqrstvwxyz"
-
-    def other(character: str) -> str:
-        if character.isdigit():
-            return secrets.choice("0123456789")
-        if character.isascii() and character.islower():
-            return secrets.choice(letters)
-        if character.isascii() and character.isupper():
-            return secrets.choice(letters.upper())
-        return character
-
     # The first characters may encode a version, a time or a shard: they stay where 12 others are left.
     places = [at for at, sign in enumerate(rest) if sign.isascii() and sign.isalnum()]
     changed = set(places[-12:] if len(rest) > 16 else places)
     while True:
-        candidate = "".join(other(sign) if at in changed else sign for at, sign in enumerate(rest))
+        candidate = "".join(
+            _other_sign(sign, letters) if at in changed else sign for at, sign in enumerate(rest)
+        )
         if candidate != rest or not changed:
             break
     if len(changed) < 6:
         candidate += "".join(secrets.choice("0123456789" if hexadecimal else letters) for _ in range(10))
     return f"{prefix}{separator}{candidate}"
+
+
+def _other_sign(sign: str, letters: str) -> str:
+    """A random digit in the place of an ASCII digit; of a letter one of these letters, in the same case."""
+    return secrets.choice("0123456789" if sign.isdigit() else letters.upper() if sign.isupper() else letters)

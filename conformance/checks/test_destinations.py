@@ -11,6 +11,7 @@ from conformance.checks.check import Check, check
 from conformance.checks.members import judge_as_sent, judge_members
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.contract.fields import request_fields
 from conformance.judge import outcomes
 from conformance.judge.comparison import show
 from conformance.judge.hidden_numbers import letters_of, mask_defect, most_visible
@@ -94,8 +95,9 @@ def test_last_four_digits(at: Check) -> None:
     answers = {f"created with {each.kind}": each.exchange for each in creations(at.lane, CREATE)}
     answers |= {what: _create(at, {**bank, **row}, what) for what, row in rows.items()}
     at.not_exercised("create.echo", "the server accepts no destination with such a number")
+    codes = [field.name for field in request_fields(CREATE) if field.code]
     for what in rows:
-        place = {name: answers[what].call.document.get(name) for name in ("country", "currency")}
+        place = {name: answers[what].call.document.get(name) for name in codes}
         judge_members(at, "create.echo", answers[what], place, f"created with {what}")
     for what, answer in answers.items():
         number, last = answer.call.document.get("account_number"), answer.get(member)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-import os
+import random
 import signal
 import subprocess
 import sys
@@ -16,7 +16,7 @@ import pytest
 
 from conformance.cli.main import main
 from conformance.cli.serve import log_judged
-from conformance.clients.judging import BODY, RECORDS, SHOWN
+from conformance.clients.judging import BODY, RECORDS, SHOWN, JudgedRequest
 from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.core_messages import Request
 from conformance.report.building import build
@@ -138,8 +138,15 @@ def test_a_hostile_client_fills_no_memory() -> None:
     rig = Rig()
     client = Client(rig)
     target = f"/v1/customers/{client.tenant.customer_id}/accounts"
+    draw, unblamed = random.Random(1), list[object]()
+
+    def observe(judged: JudgedRequest) -> None:
+        if not any(remark.got for remark in judged.remarks):
+            unblamed.append((judged.request.headers["x-nonce"], judged.request.key, judged.remarks))
+
+    rig.sandbox.observe = observe
     for number in range(3 * SHOWN):
-        request = client.request("POST", target, os.urandom(20) * (BODY // 10), client.key("POST"))
+        request = client.request("POST", target, draw.randbytes(20) * (BODY // 10), client.key("POST"))
         rig.handle(with_header(request, "X-Filler", "y" * 2 * BODY) if number % 2 else request)
     judge = rig.sandbox.judge
     assert len(judge.recent) == SHOWN and len(judge.records) <= RECORDS
@@ -148,6 +155,7 @@ def test_a_hostile_client_fills_no_memory() -> None:
     )
     assert kept < SHOWN * 4 * BODY
     ledger = judge.ledger()
+    assert unblamed == []
     assert sum(cell.broken for cell in ledger.cells) == 3 * SHOWN
     assert len(json.dumps([cell.summary for cell in ledger.cells])) < 200_000
 

@@ -97,6 +97,8 @@ def test_amount_to_the_last_digit(at: Check) -> None:
         answer = at.send(fixture.call(at.operation.id, body), what)
         if answer.succeeded:
             _judge_sent(at, fixture, answer)
+            if "payout.amount-in-usd" in at.rules and amount == amounts.TELLING:
+                _judge_above_zero(at, answer)
     if not odd:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
         raise Inconclusive(Unclear(reason, remedy=SAMPLE_REMEDIES.get(at.operation.id, "")))
@@ -109,10 +111,7 @@ def _judge_creation(at: Check, creation: CreatedResource) -> None:
     rule, amount, answer = "payout.amount-in-usd", creation.body["amount"], creation.exchange
     at.member("create.amount-exact", answer, "amount", amount, what="of the value that was sent")
     if rule in at.rules:
-        what = f"amount_in_usd of a payout in {creation.body['currency']} above zero"
-        value = _decimal(answer.get("amount_in_usd"))
-        got = show(answer.get("amount_in_usd")) if value is not None and value <= 0 else ""
-        at.expect(rule, what, got, answer)
+        _judge_above_zero(at, answer)
         if creation.body["currency"] == "USD":
             at.member(rule, answer, "amount_in_usd", amount, what="a payout in US dollars")
 
@@ -166,6 +165,14 @@ def _judge_sent(at: Check, fixture: Fixture, answer: Exchange) -> None:
     judge_members(at, "create.initial-state", answer, initial_state(operation, body), what)
     expected = {**sent(operation, body), "account_id": fixture.account_id}
     judge_members(at, "create.echo", answer, expected, what, otherwise=normalized(body))
+
+
+def _judge_above_zero(at: Check, answer: Exchange) -> None:
+    """Judges that a payout of some cents at least is more than nothing in US dollars."""
+    value = _decimal(answer.get("amount_in_usd"))
+    got = show(answer.get("amount_in_usd")) if value is not None and value <= 0 else ""
+    what = f"amount_in_usd of a payout in {answer.call.document['currency']} above zero"
+    at.expect("payout.amount-in-usd", what, got, answer)
 
 
 def _judge_amount(at: Check, fixture: Fixture, answer: Exchange) -> None:

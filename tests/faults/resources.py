@@ -52,6 +52,11 @@ faults["payout.amount-in-usd"] |= {
         lambda self, *_: self.value,
         each=("0.00", "-3.00"),
     ),
+    "amount_in_usd of an amount in another currency is in whole dollars, rounded down.": where(
+        "amount_in_usd",
+        lambda self, ctx: ctx.values["currency"] != "USD" and len(str(ctx.values["amount"])) < 20,
+        lambda self, usual, *_: f"{int(Decimal(usual()))}.00",
+    ),
     "amount_in_usd of an amount in US dollars is another one.": seam(
         "amount_in_usd",
         lambda self, usual, *_: self.value(Decimal(usual())),

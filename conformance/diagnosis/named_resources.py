@@ -113,9 +113,9 @@ def unnamed(examination: Examination) -> None:
     ):
         examination.diagnose(
             "no funded account",
-            "The target file names no account that payouts may draw on, and a new one has no balance: what "
-            "needs funds stays inconclusive, and a whole run ends incomplete. Fill in [primary] "
-            "funded_account_id, or declare [features] payouts = false.",
+            "The target file names no account that payouts may draw on, and a new one has no balance: where "
+            "the server wants funds, payouts stay inconclusive, and a whole run ends incomplete. Fill in "
+            "[primary] funded_account_id, or declare [features] payouts = false.",
             stops=False,
         )
 

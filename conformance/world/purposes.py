@@ -31,8 +31,8 @@ class Purpose:
     operation: str = ""
 
     def of(self, operation: str) -> Purpose:
-        """Returns this purpose for requests of one operation."""
-        return replace(self, operation=operation)
+        """Returns this purpose for requests of one operation, which may be creates of wallets."""
+        return replace(self, operation=operation, spare=self.spare and beside_wallets(operation))
 
 
 #: Valid requests.

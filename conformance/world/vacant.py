@@ -53,7 +53,7 @@ class VacantAccounts:
         self._known[own := str(exchange.get("id"))] = exchange
         if purpose is not None:
             self._shared.add(own)
-            if purpose.beside_wallets:
+            if purpose.beside_wallets and not purpose.sibling:
                 self._used.append((exchange, user, {purpose}))
 
     def share(

@@ -83,6 +83,16 @@ def test_whoever_asks_first_a_shared_account_is_of_the_same_kind(
             _ = shared.account_id
 
 
+def _fill(lane: Lane) -> None:
+    """Creates accounts of both customers until the server refuses another one."""
+    for owner in ("primary", "cousin"):
+        create = lane.account(owner=owner, fresh=True).body("createAccount")
+        customer = getattr(lane.target.primary, "customer_id" if owner == "primary" else "other_customer_id")
+        opening = call("createAccount", {"customer_id": customer}, create)
+        while lane.send(lane.client(), renewed(opening), "one more").succeeded:
+            pass
+
+
 def test_where_accounts_are_refused_those_of_a_lane_serve_its_other_purposes() -> None:
     """But what is a sibling of others, and what needs an account without wallets, is alone there."""
     lane = run_on(compose(FewAccounts))
@@ -91,12 +101,7 @@ def test_where_accounts_are_refused_those_of_a_lane_serve_its_other_purposes() -
         samples.append(each.account(purpose).account_id)
     shared, own, of_another = samples
     assert len({*samples}) == 3
-    for owner in ("primary", "cousin"):
-        create = lane.account(owner=owner, fresh=True).body("createAccount")
-        customer = getattr(lane.target.primary, "customer_id" if owner == "primary" else "other_customer_id")
-        opening = call("createAccount", {"customer_id": customer}, create)
-        while lane.send(lane.client(), renewed(opening), "one more").succeeded:
-            pass
+    _fill(lane)
     assert lane.account(HOSTILE).account_id == shared
     assert lane.account(TENANT).account_id == shared
     assert lane.account(SIBLING_TENANT).account_id == own
@@ -114,6 +119,25 @@ def test_where_accounts_are_refused_those_of_a_lane_serve_its_other_purposes() -
         with pytest.raises(Inconclusive):
             _ = place.account_id
     assert lane.budget.pace.reason == "the server refused accounts for more"
+
+
+@pytest.mark.parametrize(
+    ("first", "operation"),
+    [(SIBLING_TENANT, ""), (AUTHENTICATION.of("createWallet"), "createWallet")],
+    ids=["sibling", "wallets"],
+)
+def test_where_accounts_are_refused_nobody_comes_to(first: Purpose, operation: str) -> None:
+    """An account that is a sibling of others, or in which another lane makes wallets."""
+    lane = run_on(compose(FewAccounts))
+    user = Lane(lane.target, lane._transport, common=lane.common) if operation else lane
+    taken = user.account(first).account_id
+    _fill(lane)
+    for purpose in () if operation else (SHARED, TENANT, HOSTILE):
+        with pytest.raises(Inconclusive):
+            _ = lane.account(purpose).account_id
+    with pytest.raises(Inconclusive):
+        _ = lane.account(fresh=True, operation="createWallet").account_id
+    assert taken
 
 
 def test_a_session_of_a_load_run_takes_no_account_in_which_something_is() -> None:

@@ -19,7 +19,7 @@ from conformance.world.bodies import NAMES
 from conformance.world.calls import call, identifier, member
 from conformance.world.lane import Fixture
 from conformance.world.parts import abroad
-from conformance.world.purposes import CREATED
+from conformance.world.purposes import CREATED, PAYOUTS
 from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import accepted_body
@@ -78,6 +78,19 @@ class Beneficiary:
 
     def disable(self, purpose: str) -> Exchange:
         return self.at.send(call("disableBeneficiary", self.ids), purpose)
+
+
+def furnished(at: Check, make: Callable[[Fixture], Beneficiary]) -> Beneficiary:
+    """Makes a beneficiary with a destination and, unless the target has no payouts, a payout to that: where a
+    payout finds funds, or, if no other beneficiary is accepted there, among those that nobody changes."""
+    place = at.lane.account(PAYOUTS)
+    try:
+        person = make(place)
+    except Inconclusive:
+        place = at.account(CREATED)
+        person = make(place)
+    person.furnish(place)
+    return person
 
 
 def judge_taken(at: Check, rule: str, person: Beneficiary, answer: Exchange) -> bool:

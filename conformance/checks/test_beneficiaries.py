@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.checks.beneficiaries import (
     Beneficiary,
     all_changed,
+    furnished,
     judge_change,
     moved_by,
     required_only,
@@ -19,7 +20,7 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
 from conformance.world.lane import Fixture
-from conformance.world.purposes import CREATED, PAYOUTS
+from conformance.world.purposes import CREATED
 from conformance.world.samples import WESTERN
 from conformance.world.shapes import accepted_body, accepts
 
@@ -92,14 +93,14 @@ def _to_disable(at: Check, fixture: Fixture) -> dict[str, Beneficiary]:
     if accepts(at.lane, "createBeneficiary", "business"):
         business = accepted_body(fixture, "createBeneficiary", "business")
         people["a business"] = Beneficiary(at, fixture, business)
-    # Where a payout to it finds funds.
-    payer = at.lane.account(PAYOUTS)
-    try:
-        payee = Beneficiary(at, payer, required_only(payer))
-    except Inconclusive:
-        payee = Beneficiary(at, payer)
-    people["a beneficiary with a destination"] = payee
-    payee.furnish(payer)
+
+    def plain(place: Fixture) -> Beneficiary:
+        try:
+            return Beneficiary(at, place, required_only(place))
+        except Inconclusive:
+            return Beneficiary(at, place)
+
+    people["a beneficiary with a destination"] = furnished(at, plain)
     return people
 
 

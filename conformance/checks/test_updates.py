@@ -11,6 +11,7 @@ from typing import Any
 from conformance.checks.beneficiaries import (
     Beneficiary,
     all_changed,
+    furnished,
     judge_beneficiary,
     judge_change,
     judge_moved,
@@ -35,7 +36,7 @@ from conformance.world.bodies import BODIES, bodies
 from conformance.world.calls import call
 from conformance.world.lane import Fixture
 from conformance.world.parts import abroad
-from conformance.world.purposes import CREATED, PAYOUTS
+from conformance.world.purposes import CREATED
 from conformance.world.refused_samples import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import SHAPES, accepted_body, accepts
@@ -335,13 +336,13 @@ def _changes(at: Check, fixture: Fixture) -> Iterator[Change]:
                 "country_code": abroad(values),
             }
             yield Change(name, [{name: source[name]} for source in (near, values) if name in source], person)
-    # Where a payout to it finds funds.
-    fixture = at.lane.account(PAYOUTS)
-    body = accepted_body(fixture, "createBeneficiary", shape)
-    person, display_name = Beneficiary(at, fixture, body), f"Grace B. Hopper {samples.marker()}"
+
+    def usual(place: Fixture) -> Beneficiary:
+        return Beneficiary(at, place, accepted_body(place, "createBeneficiary", shape))
+
+    display_name = f"Grace B. Hopper {samples.marker()}"
     several = {**new_values(fixture, "city"), "display_name": display_name}
-    person.furnish(fixture)
-    yield Change("several fields", [several], person)
+    yield Change("several fields", [several], furnished(at, usual))
     fixture = at.account(CREATED)
     company = {"company_name": f"Compilers {samples.marker()}"}
     # A server may allow a business neither title nor middle name.

@@ -97,7 +97,8 @@ def test_amount_to_the_last_digit(at: Check) -> None:
         answer = at.send(fixture.call(at.operation.id, body), what)
         if answer.succeeded:
             _judge_sent(at, fixture, answer)
-            if "payout.amount-in-usd" in at.rules and amount == amounts.TELLING:
+            # In others as much may be less than half a cent.
+            if "payout.amount-in-usd" in at.rules and body["currency"] in amounts.CURRENCIES:
                 _judge_above_zero(at, answer)
     if not odd:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"

@@ -47,8 +47,6 @@ KEYS = {
     "an additional hyphen": r"(?:[0-9a-f]-?){8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     "groups of any length": r"[0-9a-f]{1,12}(?:-[0-9a-f]{1,12}){4}",
     "in parentheses": r"\([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\)",
-    # As a string of RFC 8941 is written.
-    "in quotes": r'"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"',
     "words": r"[A-Za-z_ -]+",
     "numbers": r"[0-9]{1,20}",
     "a ULID": r"[0-9A-HJKMNP-TV-Z]{26}",

@@ -39,6 +39,11 @@ def neighbours(ctx: Context) -> list[Record]:
     return ctx.store.select("beneficiary", ctx.params["account_id"])
 
 
+def held(ctx: Context, record: Record) -> list[Record]:
+    """Returns the destinations of a beneficiary, the oldest first."""
+    return ctx.store.select("payout_destination", record["id"])
+
+
 def elsewhere(ctx: Context, record: Record) -> list[Record]:
     """Returns the beneficiaries of other accounts."""
     return [each for each in ctx.store.select("beneficiary", None) if each["parent"] != record["parent"]]
@@ -184,6 +189,18 @@ faults["beneficiary.destinations"] |= {
             ctx.store.update({**each, "country": record["country_code"]})
             for each in ctx.store.select("payout_destination", record["id"])
         ],
+        operations=("updateBeneficiary",),
+    ),
+    "A PATCH makes the first of the destinations the default as well.": after(
+        "update_beneficiary",
+        lambda self, ctx: store(ctx, {"is_default": True}, held(ctx, ctx.beneficiary)[:1]),
+        operations=("updateBeneficiary",),
+    ),
+    "A PATCH of this field labels the destinations with it.": after(
+        "update_beneficiary",
+        lambda self, ctx: store(ctx, {"label": ctx.values[self.value]}, held(ctx, ctx.beneficiary)),
+        lambda self, ctx: ctx.values.get(self.value),
+        each=("display_name", "email", "company_name", "note"),
         operations=("updateBeneficiary",),
     ),
 }

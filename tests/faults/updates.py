@@ -15,6 +15,7 @@ from .beneficiaries import (
     KeepsOneDocument,
     elsewhere,
     fields_of_beneficiary,
+    held,
     kept_by_each,
     neighbours,
 )
@@ -50,14 +51,9 @@ def _but(*names: str) -> list[str]:
     return [field for field in fields_of_beneficiary() if field not in names]
 
 
-def _held(ctx: Context, record: Record) -> list[Record]:
-    """Returns the destinations of a beneficiary, the oldest first."""
-    return ctx.store.select("payout_destination", record["id"])
-
-
 def _holds(ctx: Context, record: Record, member: str, value: Any) -> bool:
     """Returns True if a beneficiary has a destination with this value of a member."""
-    return value in [each.get(member) for each in _held(ctx, record)]
+    return value in [each.get(member) for each in held(ctx, record)]
 
 
 #: Kind of beneficiary, by its destinations -> its test.
@@ -329,21 +325,6 @@ for rule in ("beneficiary.update", "beneficiary.disable"):
             everywhere=True,
         )
     }
-
-faults["beneficiary.destinations"] |= {
-    "A PATCH makes the first of the destinations the default as well.": after(
-        "update_beneficiary",
-        lambda self, ctx: store(ctx, {"is_default": True}, _held(ctx, ctx.beneficiary)[:1]),
-        operations=("updateBeneficiary",),
-    ),
-    "A PATCH of this field labels the destinations with it.": after(
-        "update_beneficiary",
-        lambda self, ctx: store(ctx, {"label": ctx.values[self.value]}, _held(ctx, ctx.beneficiary)),
-        lambda self, ctx: ctx.values.get(self.value),
-        each=("display_name", "email", "company_name", "note"),
-        operations=("updateBeneficiary",),
-    ),
-}
 
 # ---------------------------------------------------------------------- other rules of updates
 

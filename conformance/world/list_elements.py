@@ -56,14 +56,17 @@ _ROWS: Mapping[str, Mapping[int, str]] = {
     "createWallet": {0: "the longest label", 1: "a label with letters and signs"},
 }
 
-#: Create -> position of an element -> position of an earlier one, whose name or label it has, and the end of
-#: whose number: a list may know its elements by it.
+#: Create -> position of an element -> position of an earlier one, whose name or label it has: a list may know
+#: its elements by it.
 _NAMESAKES: Mapping[str, Mapping[int, int]] = {
     "createAccount": {2: 1},
-    "createPayoutDestination": {8: 2, 9: 0},
+    "createPayoutDestination": {8: 2},
     "createVirtualAccount": {11: 9},
     "createWallet": {2: 1},
 }
+
+#: Likewise, the end of whose number it has.
+_SAME_ENDS: Mapping[str, Mapping[int, int]] = {"createPayoutDestination": {10: 0}}
 
 
 @dataclass(frozen=True)
@@ -107,16 +110,14 @@ def _labelled(fixture: Fixture, create: str, plain: bool) -> Iterator[Element]:
         bodies = [*_of_row(fixture, create, kind, [each.kind for each in sequence].count(kind)), sample]
         earlier = None if plain else _NAMESAKES.get(create, {}).get(position)
         if earlier is not None and name in sequence[earlier].bodies[0]:
-            theirs = sequence[earlier].bodies[0]
-            ends = {
-                part: other_value(part, theirs[part])
-                for part in HIDDEN
-                if part in theirs and part in bodies[0]
-            }
-            bodies = [{**bodies[0], **ends, name: theirs[name]}, *bodies]
+            bodies = [{**bodies[0], name: sequence[earlier].bodies[0][name]}, *bodies]
         elif not kind and texts:
             kind, label = texts.pop(0)
             bodies = [{**sample, name: label}, sample]
+        if not plain and (like := _SAME_ENDS.get(create, {}).get(position)) is not None:
+            theirs = sequence[like].bodies[0].items()
+            ends = {part: other_value(part, each) for part, each in theirs if part in HIDDEN}
+            bodies = [{**bodies[0], **ends}, *bodies] if ends.keys() <= bodies[0].keys() else bodies
         if fixed:
             # What the target file sets stays.
             bodies = [{**body, name: sample[name]} for body in bodies]

@@ -264,7 +264,7 @@ class Pace:
             self.lanes = min(self._bound, number * 2 if self._doubling else number + 1)
             self.most = max(self.most, self.lanes)
             self.reason = "the most that a run has" if self.lanes == MOST else self.reason
-        elif share >= BUSY:
+        elif share >= BUSY and number < self._bound:
             self.reason = "more would have taken more than a processor"
         if self.lanes != number:
             # The first answers are of requests beside fewer others.

@@ -123,9 +123,10 @@ class IdempotentRequest:
         return self.at.send(fresh, "the other body with a fresh key")
 
 
-def restyled(at: Check, place: Restyle | Fixture) -> IdempotentRequest:
-    """Returns an accepted request with restyled texts, or the sample where the server refuses them."""
+def restyled(at: Check, place: Fixture) -> IdempotentRequest:
+    """Returns an accepted request in a place with restyled texts, or the sample where the server refuses
+    them."""
     try:
-        return IdempotentRequest(at, place if isinstance(place, Fixture) else own_place(at, place))
+        return IdempotentRequest(at, place)
     except Inconclusive:
         return IdempotentRequest(at)

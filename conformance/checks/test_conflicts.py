@@ -38,7 +38,7 @@ def test_conflict(at: Check) -> None:
     """A used key with a valid body that differs in one field is refused with idempotency_key_conflict, before
     and after a replay, without an effect; the original body still returns its response."""
     what = "requests with a used key and another body"
-    first = restyled(at, with_long_texts)
+    first = restyled(at, own_place(at, with_long_texts))
     originals = [first, *_further_originals(at, first)]
     conflicts: list[_Conflict] = []
     names: set[str] = set()
@@ -248,7 +248,7 @@ def test_conflict_with_an_equivalent_body(at: Check) -> None:
     def with_a_numeral(body: Body) -> Body:
         return {name: f"{samples.digits(6)}00" for name in _texts(body)[:1]}
 
-    original = restyled(at, with_a_numeral)
+    original = restyled(at, own_place(at, with_a_numeral))
     body = original.call.document
     for name in _texts(body):
         if re.fullmatch("[0-9]{6}00", text := body[name]):

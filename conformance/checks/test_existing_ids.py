@@ -119,10 +119,8 @@ class Named:
             return f"another {wrong[0]}" if wrong else ""
         if lost := pageless(answer):
             return lost
-        items, own = (
-            {identity(item): item for item in objects(answer.get("items"))},
-            identifier(self.exchange),
-        )
+        items = {identity(item): item for item in objects(answer.get("items"))}
+        own = identifier(self.exchange)
         if new in items and new != own:
             return f"the new resource {show(new)} in its list"
         if own not in items:

@@ -195,14 +195,15 @@ def _judge_sent_again(at: Check, turn: list[Exchange], twice: list[Exchange]) ->
     once: the first round that shows it, or the second one of those that show them made `twice`, if the
     balance stays so, as a server may hold money for a time."""
     before, *payouts, after = turn[: SINGLE + 2]
-    made = made_twice(before, payouts, after)
-    if made is None:
+    doubled = made_twice(before, payouts, after)
+    if doubled is None:
         return
     got, evidence = "", [after, before, *(payout for payout in payouts if payout.attempts > 1)]
-    if made:
+    if doubled and not twice:
+        # One round alone may show what others pay.
         twice += evidence
-        if len(twice) == len(evidence):
-            return
+        return
+    if doubled:
         time.sleep(at.lane.lag.within)
         later = at.send(before.call, "the balances some time after payouts")
         if not unmoved(turn[-1], later):

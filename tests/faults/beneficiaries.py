@@ -109,10 +109,10 @@ class SavesOldDestinations(KeepsOneDocument):
         return [shown for shown in super().destinations(ctx, record) if shown["id"] in record.get("held", ())]
 
 
-def _end(shown: Record) -> str:
+def _end(each: Record) -> str:
     """Returns the last four characters of a destination's number, or its id without one."""
-    mask = shown["iban_masked"] or shown["wallet_address_masked"] or shown["id"]
-    return str(shown["account_number_last4"] or mask[-4:])
+    mask = each["iban_masked"] or each["wallet_address_masked"] or each["id"]
+    return str(each["account_number_last4"] or mask[-4:])
 
 
 def _payouts_to(ctx: Context, destination: str) -> list[Record]:
@@ -156,7 +156,7 @@ faults["beneficiary.destinations"] |= {
     "payout_destinations is joined with payouts: a destination is there once for each payout to it.": seam(
         "destinations",
         lambda self, usual, ctx, record: [
-            shown for shown in usual() for _ in _payouts_to(ctx, shown["id"]) or (shown,)
+            each for each in usual() for _ in _payouts_to(ctx, each["id"]) or (each,)
         ],
         operations=("getBeneficiary",),
     ),
@@ -166,7 +166,7 @@ faults["beneficiary.destinations"] |= {
     ),
     "Destinations of which the number has the same end are there once, the last of them.": seam(
         "destinations",
-        lambda self, usual, ctx, record: list({_end(shown): shown for shown in usual()}.values()),
+        lambda self, usual, ctx, record: list({_end(each): each for each in usual()}.values()),
         operations=("getBeneficiary", "updateBeneficiary"),
     ),
     "A destination of a beneficiary shows no mask.": document.changes(
